@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Sub-commands of `tarry`.  Each takes its own argc/argv (argv[0] is the
+ * command's name) and returns the exit status: 0 ok, 1 finding or failure,
+ * 2 usage.  `record` returns the recorded program's status. */
+#ifndef TY_CMD_H
+#define TY_CMD_H
+
+enum { TY_EXIT_OK = 0, TY_EXIT_FAIL = 1, TY_EXIT_USAGE = 2 };
+
+#define TY_COMMANDS(X)                                                            \
+	X(record, "run a program and record where it waits")                      \
+	X(report, "name the wait sites that make latency vary")                   \
+	X(info, "what a store holds: provenance, counts, losses, coverage")       \
+	X(dump, "events as text, one a line")                                     \
+	X(ctl, "switch recording on or off in a running program")
+
+#define X(name, what) int cmd_##name(int argc, char **argv);
+TY_COMMANDS(X)
+#undef X
+
+/* Hidden: the recorder of a plain preload; argv as preload/start.c passes it. */
+int cmd_recorder(int argc, char **argv);
+
+/* "tarry: ..." on standard error, one line. */
+void ty_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
