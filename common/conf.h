@@ -37,6 +37,8 @@ int ty_settings_read(struct ty_settings *s, const char *path, char *err);
 /* The same from memory, for the fuzzer; name is used in messages. */
 int ty_settings_parse(struct ty_settings *s, const char *name, const char *text, size_t len, char *err);
 void ty_settings_free(struct ty_settings *s);
+/* The i-th key and what it does, NULL after the last. */
+const char *ty_settings_key(size_t i, const char **doc);
 /* "10us", "2ms", "1s", "5m", "0" -> ns;  "64M", "1G", "4096" -> bytes.  0 or -EINVAL. */
 int ty_parse_time(const char *text, uint64_t *ns);
 int ty_parse_size(const char *text, uint64_t *bytes);

@@ -94,10 +94,7 @@ struct ty_thread {
 	uint64_t birth;              /* (T) ns, before state LIVE */
 	/* ring: first chunk + 1; (T) release, pairs with the drain's acquire */
 	_Atomic uint32_t first;
-	/* producer's own */
-	uint32_t chunk;              /* chunk + 1 being written, 0: none yet */
-	uint32_t pos;                /* bytes written in it */
-	uint32_t sample;             /* self-check countdown */
+	uint32_t pad;
 	/* The wait in progress.  (T) odd seq while being changed, relaxed stores
 	 * inside, release at both ends; readers (live view, recorder after death)
 	 * acquire and retry or, when the thread is dead, take an even seq as is.
@@ -106,8 +103,6 @@ struct ty_thread {
 	_Atomic uint32_t wait_op;
 	_Atomic uint64_t wait_begin, wait_object, wait_path, wait_aux;
 	uint64_t lo, hi;             /* (T) stack bounds, 0 if unknown */
-	uint64_t start_routine, start_arg; /* (T) creator to trampoline */
-	char name[16];               /* unused by the library; recorder reads comm from /proc */
 	_Atomic uint64_t loss[TY_LOSS_COUNT]; /* (T) relaxed, single writer */
 	_Atomic uint64_t fast[TY_OP_COUNT];   /* (T) relaxed, single writer: calls that were not recorded as events */
 } __attribute__((aligned(64)));
@@ -158,8 +153,12 @@ struct ty_arena {
 	 * trusted: a killed waiter leaves its count).  (T) relaxed adds and loads;
 	 * a wake that misses a waiter which is just arriving loses a hint only. */
 	_Atomic uint32_t waited[TY_WAITED];
-	/* Path ids whose frames have been sent.  (T) CAS 0 -> id, relaxed, after
-	 * the record was committed; (R) may clear all, then paths are sent again. */
+	/* Path ids whose frames have been sent.  (T) CAS 0 -> id, release, after
+	 * the PATH record was committed; other threads' look-up is an acquire.  So a
+	 * PATH may lie in another thread's ring than the WAIT that names it, but it
+	 * was committed before that WAIT: a drain that meets an unknown id finds it
+	 * at the latest at the end of its next pass over all rings.
+	 * (R) may clear all, then paths are sent again. */
 	_Atomic uint64_t known[TY_KNOWN];
 	_Atomic uint32_t known_count;  /* (T) relaxed add; (R) clears with the table */
 	struct ty_module module[TY_MODULES];
@@ -227,28 +226,35 @@ static inline int ty_ready_put(struct ty_arena *a, uint32_t chunk)
 	return 1;
 }
 
+/* Where a producer stands in its ring: private to the thread, so that a bad
+ * word in the arena cannot send its stores elsewhere. */
+struct ty_cursor {
+	uint32_t chunk; /* chunk + 1 being written, 0: none yet */
+	uint32_t pos;   /* bytes written in it */
+};
+
 /* Room for `bytes` (multiple of 8, <= TY_CHUNK_DATA), or NULL: nothing ready. */
-static inline void *ty_ring_reserve(struct ty_arena *a, struct ty_thread *t, uint32_t bytes)
+static inline void *ty_ring_reserve(struct ty_arena *a, struct ty_thread *t, struct ty_cursor *c, uint32_t bytes)
 {
-	if (t->chunk == 0 || t->pos + bytes > TY_CHUNK_DATA) {
+	if (c->chunk == 0 || c->pos + bytes > TY_CHUNK_DATA) {
 		uint32_t n = ty_ready_take(a);
-		if (n == 0)
+		if (n == 0 || n > (a->reserve - a->chunk_off) / TY_CHUNK)
 			return 0;
-		if (t->chunk == 0)
+		if (c->chunk == 0)
 			atomic_store_explicit(&t->first, n, memory_order_release);
 		else
-			atomic_store_explicit(&ty_arena_chunk(a, t->chunk - 1)->next, n, memory_order_release);
-		t->chunk = n;
-		t->pos = 0;
+			atomic_store_explicit(&ty_arena_chunk(a, c->chunk - 1)->next, n, memory_order_release);
+		c->chunk = n;
+		c->pos = 0;
 	}
-	return (char *)ty_arena_chunk(a, t->chunk - 1)->data + t->pos;
+	return (char *)ty_arena_chunk(a, c->chunk - 1)->data + c->pos;
 }
 
 /* Publishes what was written into the room just reserved. */
-static inline void ty_ring_commit(struct ty_arena *a, struct ty_thread *t, uint32_t bytes)
+static inline void ty_ring_commit(struct ty_arena *a, struct ty_cursor *c, uint32_t bytes)
 {
-	t->pos += bytes;
-	atomic_store_explicit(&ty_arena_chunk(a, t->chunk - 1)->committed, t->pos, memory_order_release);
+	c->pos += bytes;
+	atomic_store_explicit(&ty_arena_chunk(a, c->chunk - 1)->committed, c->pos, memory_order_release);
 }
 
 /* Consumer: what chunk c (index) holds now.  *next is 0 while the producer may
