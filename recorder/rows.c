@@ -90,6 +90,13 @@ static bool is_breg(const Dwarf_Op *op, int *reg, int64_t *off)
 	return true;
 }
 
+/* A register's "saved at" expression that is one breg: libdw puts the CFA in
+ * front, which DWARF says is on the stack to begin with. */
+static bool is_saved_at_breg(const Dwarf_Op *ops, size_t n, int *reg, int64_t *off)
+{
+	return n == 2 && ops[0].atom == DW_OP_call_frame_cfa && is_breg(&ops[1], reg, off);
+}
+
 static bool is_cfa(const Dwarf_Op *ops, size_t n, enum ty_rule_kind *kind, int64_t *k)
 {
 	int reg;
@@ -129,11 +136,9 @@ static uint32_t bp_rule(Dwarf_Frame *f, enum ty_rule_kind kind, int64_t k)
 	if (is_cfa_offset(ops, n, &off)) {
 		if (kind == TY_RULE_BPREF)
 			return lost;
-	} else if (n == 1 && is_breg(&ops[0], &reg, &off)) {
-		if (kind == TY_RULE_SP && reg == REG_SP)
-			off -= k;
-		else if (kind == TY_RULE_BP && reg == REG_BP)
-			off -= k;
+	} else if (is_saved_at_breg(ops, n, &reg, &off)) {
+		if ((kind == TY_RULE_SP && reg == REG_SP) || (kind == TY_RULE_BP && reg == REG_BP))
+			off -= k; /* CFA = reg + k */
 		else if (kind != TY_RULE_BPREF || reg != REG_BP)
 			return lost;
 	} else {
@@ -148,7 +153,7 @@ static bool saved_at_sp(Dwarf_Frame *f, int regno, int64_t want)
 	size_t n;
 	int64_t off;
 	int reg;
-	return !dwarf_frame_register(f, regno, mem, &ops, &n) && n == 1 && is_breg(&ops[0], &reg, &off) &&
+	return !dwarf_frame_register(f, regno, mem, &ops, &n) && is_saved_at_breg(ops, n, &reg, &off) &&
 	       reg == REG_SP && off == want;
 }
 
