@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: MIT
-# One non-recursive Makefile.  make | make test [T=name] | make demo | make bench
-#   V=1 shows commands   SAN=address,undefined or SAN=thread builds into its own folder
-#   CC=clang             PREFIX, DESTDIR for install
+# One non-recursive Makefile.
+#   make                    build/tarry and build/libtarry.so, usable in place
+#   make test [T=name]      installs missing packages, builds, runs all tests or those whose name has T
+#   make demo               installs missing packages, builds, records examples/orders, prints the report
+#   make install uninstall  PREFIX=/usr/local DESTDIR=
+#   make lint format fuzz clean
+# V=1 shows commands.  CC=clang.  SAN=address,undefined or SAN=thread: all but the library,
+# in a folder of its own.  SUITES="unit e2e ..." limits the tests.  EXTRA_CFLAGS, FUZZ_SECONDS=60.
 VERSION := 0.1.0
 CC ?= cc
+CXX ?= c++
 PREFIX ?= /usr/local
-B ?= build$(if $(SAN),-san-$(firstword $(subst $(comma), ,$(SAN))))
+FUZZ_SECONDS ?= 60
 comma := ,
+B ?= build$(if $(SAN),-san-$(firstword $(subst $(comma), ,$(SAN))))
 Q := $(if $(V),,@)
 PKGS := lmdb libunwind-generic yaml-0.1 libdw libelf jansson libzstd libxxhash
+ARCH := $(shell uname -m)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
 BASE := -std=gnu11 -O2 -g $(WARN) -Iinclude -I. -DTY_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
@@ -16,11 +24,11 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 # The traced process's library: libc only, no sanitizers, frame pointers for the walk's first step.
 LIBFLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer \
 	-fno-optimize-sibling-calls -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=full -fasynchronous-unwind-tables
-ifneq ($(shell uname -m),x86_64)
+ifneq ($(ARCH),x86_64)
 LIBFLAGS := $(filter-out -fcf-protection=full,$(LIBFLAGS))
 endif
 TOOLFLAGS := $(BASE) $(SANFLAGS) -D_GNU_SOURCE -I/usr/include/libiberty $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-TOOLLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunwind-x86_64 -liberty -lpthread -lm
+TOOLLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lunwind-$(ARCH) -liberty -lpthread -lm
 
 LIB_SRC := $(wildcard preload/*.c)
 CORE_SRC := $(wildcard common/*.c recorder/*.c analyze/*.c)
@@ -28,10 +36,17 @@ CLI_SRC := $(wildcard cli/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$B/%.o)
 CORE_OBJ := $(CORE_SRC:%.c=$B/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$B/%.o)
-UNIT_SRC := $(wildcard tests/unit/*.c)
-UNIT_BIN := $(UNIT_SRC:%.c=$B/%)
+UNIT_BIN := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
+FUZZ_BIN := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
+E2E_BIN := $(patsubst %.c,$B/%,$(wildcard tests/e2e/*.c)) $(patsubst %.cc,$B/%,$(wildcard tests/e2e/*.cc))
+MAN := $(wildcard docs/man/*.1)
+PRESETS := $(wildcard configs/*.yaml)
 
 all: $B/tarry $B/libtarry.so
+
+# Says in one line which packages are missing, before the compiler says it in a hundred.
+$B/.need:
+	@mkdir -p $B; CC="$(CC)" tools/packages.sh need && touch $@
 
 $B/libtarry.so: $(LIB_OBJ) preload/exports.map
 	@echo "  LD    $@"
@@ -46,6 +61,10 @@ $B/tarry: $(CLI_OBJ) $B/libcore.a
 	@echo "  LD    $@"
 	$(Q)$(CC) $(SANFLAGS) -o $@ $(CLI_OBJ) $B/libcore.a $(TOOLLIBS)
 
+$B/orders: $(wildcard examples/orders/*.c examples/orders/*.h) include/tarry/tarry.h
+	@mkdir -p $(@D); echo "  CC    examples/orders"
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE -pthread -o $@ $(filter %.c,$^) -lm
+
 $B/preload/%.o: preload/%.c
 	@mkdir -p $(@D); echo "  CC    $<"
 	$(Q)$(CC) $(LIBFLAGS) -MMD -MP -c -o $@ $<
@@ -54,14 +73,71 @@ $B/tests/unit/%: tests/unit/%.c $B/libcore.a
 	@mkdir -p $(@D); echo "  CC    $<"
 	$(Q)$(CC) $(TOOLFLAGS) -MMD -MP -MF $@.d -o $@ $< $B/libcore.a $(TOOLLIBS) -lcunit
 
-$B/%.o: %.c
+$B/tests/fuzz/%: tests/fuzz/%.c $B/libcore.a
+	@mkdir -p $(@D); echo "  CC    $<"
+	$(Q)$(CC) $(TOOLFLAGS) -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< $B/libcore.a $(TOOLLIBS)
+
+# Programs to be recorded: never with a sanitizer.
+$B/tests/e2e/%: tests/e2e/%.c
+	@mkdir -p $(@D); echo "  CC    $<"
+	$(Q)$(CC) $(BASE) -D_GNU_SOURCE -pthread -MMD -MP -MF $@.d -o $@ $< -ldl -lm
+
+$B/tests/e2e/%: tests/e2e/%.cc
+	@mkdir -p $(@D); echo "  CXX   $<"
+	$(Q)$(CXX) -O2 -g -Iinclude -pthread -MMD -MP -MF $@.d -o $@ $< -ldl
+
+$B/%.o: %.c | $B/.need
 	@mkdir -p $(@D); echo "  CC    $<"
 	$(Q)$(CC) $(TOOLFLAGS) -MMD -MP -c -o $@ $<
 
 unit: $(UNIT_BIN)
+fuzz-bin: $(FUZZ_BIN)
+test-bin: all unit $(E2E_BIN) $B/orders
+
+# Packages first: what pkg-config says is read when make starts, hence once more.
+test:
+	@tools/packages.sh test
+	@$(MAKE) --no-print-directory test-bin
+	@B=$B T="$(T)" SAN="$(SAN)" SUITES="$(SUITES)" CC="$(CC)" tests/run.sh
+
+demo:
+	@tools/packages.sh build
+	@$(MAKE) --no-print-directory all $B/orders
+	@B=$B tools/demo.sh
+
+FUZZ_SAN := fuzzer-no-link,address,undefined
+fuzz:
+	@$(MAKE) --no-print-directory CC=clang SAN=$(FUZZ_SAN) B=$B-fuzz fuzz-bin
+	@B=$B-fuzz T="$(T)" SUITES=fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
+
+# What people format by hand stays: the table and the programs made to look odd.
+FORMAT := $(filter-out examples/%,$(wildcard common/*.[ch] recorder/*.[ch] analyze/*.[ch] cli/*.[ch] preload/*.[ch] \
+	tests/unit/*.c tests/fuzz/*.c))
+lint:
+	@tools/lint.sh $(FORMAT)
+format:
+	clang-format -i $(FORMAT)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/tarry $(DESTDIR)$(PREFIX)/include/tarry \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/tarry/configs
+	install -m 755 $B/tarry $(DESTDIR)$(PREFIX)/bin/tarry
+	install -m 644 $B/libtarry.so $(DESTDIR)$(PREFIX)/lib/tarry/libtarry.so
+	install -m 644 include/tarry/tarry.h $(DESTDIR)$(PREFIX)/include/tarry/tarry.h
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 $(PRESETS) $(DESTDIR)$(PREFIX)/share/tarry/configs
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/tarry $(DESTDIR)$(PREFIX)/lib/tarry/libtarry.so \
+		$(DESTDIR)$(PREFIX)/include/tarry/tarry.h \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/tarry/configs/,$(notdir $(PRESETS)))
+	-rmdir $(DESTDIR)$(PREFIX)/lib/tarry $(DESTDIR)$(PREFIX)/include/tarry \
+		$(DESTDIR)$(PREFIX)/share/tarry/configs $(DESTDIR)$(PREFIX)/share/tarry
 
 clean:
 	rm -rf build build-*
 
-.PHONY: all unit clean
+.PHONY: all unit fuzz-bin test-bin test demo fuzz lint format install uninstall clean
+.SECONDARY:
 -include $(shell find $B -name '*.d' 2>/dev/null)
