@@ -70,8 +70,9 @@ static int read_headers(struct ty_elf *e, char *err)
 		return ty_err(err, -ENOTSUP, "%s: not for 64-bit x86", e->path);
 	if (e->ehdr.e_type != ET_EXEC && e->ehdr.e_type != ET_DYN)
 		return ty_err(err, -ENOTSUP, "%s: neither a program nor a shared library", e->path);
-	if (elf_getphdrnum(e->elf, &e->phnum) || e->phnum == 0)
-		return ty_err(err, -ENOEXEC, "%s: no program headers", e->path);
+	if (elf_getphdrnum(e->elf, &e->phnum) || e->phnum == 0 || e->phnum > 4096 ||
+	    e->ehdr.e_phentsize != sizeof(Elf64_Phdr))
+		return ty_err(err, -ENOEXEC, "%s: no usable program headers", e->path);
 	e->phdr = calloc(e->phnum, sizeof *e->phdr);
 	if (!e->phdr)
 		return ty_err(err, -ENOMEM, "%s: out of memory", e->path);
