@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * Forked children, also of a threaded parent, vforked and exec'd ones, and one
+ * made by a raw clone: each its own waits, none lost, none booked twice. */
+#include "e2e.h"
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+static int fd;
+
+static void *nap(void *p)
+{
+	for (int i = 0; i < 3; i++)
+		CHECK(fdatasync(fd) == 0);
+	return p;
+}
+static void child(int threads)
+{
+	pthread_t t;
+	for (int i = 0; i < 5; i++)
+		CHECK(fsync(fd) == 0);
+	if (threads)
+		CHECK(pthread_create(&t, NULL, nap, NULL) == 0 && pthread_join(t, NULL) == 0);
+	_exit(0);
+}
+static void reap(pid_t pid)
+{
+	int status;
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(int argc, char **argv)
+{
+	pid_t pid;
+	fd = scratch_file();
+	if (argc > 1) { /* the exec'd one */
+		for (int i = 0; i < 11; i++)
+			CHECK(syncfs(fd) == 0);
+		return 0;
+	}
+	for (int i = 0; i < 7; i++) {
+		if ((pid = fork()) == 0)
+			child(i % 2);
+		reap(pid);
+	}
+	if ((pid = (pid_t)raw(SYS_clone, SIGCHLD, 0, 0)) == 0) {
+		for (int i = 0; i < 2; i++)
+			CHECK(fsync(fd) == 0);
+		raw(SYS_exit_group, 0, 0, 0);
+	}
+	reap(pid);
+	if ((pid = vfork()) == 0) {
+		execl(argv[0], argv[0], "exec", (char *)NULL);
+		_exit(127);
+	}
+	reap(pid);
+	for (int i = 0; i < 13; i++)
+		CHECK(fsync(fd) == 0);
+	expect("fsync", "waits", 7 * 5 + 2 + 13);
+	expect("fsync", "path child", 7 * 5);
+	expect("fdatasync", "waits", 3 * 3);
+	expect("fdatasync", "path nap", 9);
+	expect("syncfs", "waits", 11);
+	expect("store", "processes", 1 + 7 + 1 + 1);
+	return 0;
+}
