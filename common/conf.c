@@ -34,7 +34,7 @@ static const char *const expected[] = {
 	[BOOL] = "true or false",
 	[CLASSES] = "all or a list of classes of operations, such as [mutex, cond, -poll]",
 	[NAME] = "the base name of an executable, at most 63 bytes",
-	[RULE] = "auto, socket, transaction, marker, none or site:NAME",
+	[RULE] = "auto, socket, marker, none or site:TEXT",
 };
 
 struct key {
@@ -112,7 +112,7 @@ void ty_settings_free(struct ty_settings *s)
 
 static bool rule_known(const char *text)
 {
-	static const char *const words[] = { "auto", "socket", "transaction", "marker", "none" };
+	static const char *const words[] = { "auto", "socket", "marker", "none" };
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (strcmp(text, words[i]) == 0)
 			return true;

@@ -27,7 +27,7 @@ struct ty_settings {
 	bool symbols;              /* symbols: true, embed names and lines at the end */
 	bool debuginfod;           /* debuginfod: false, ask DEBUGINFOD_URLS */
 	/* report */
-	char requests[256];        /* requests: auto | socket | marker | none | site:NAME | ... */
+	char requests[256];        /* requests: auto | socket | marker | none | site:TEXT */
 	char *text;                /* the file as read, for the store; owned */
 };
 

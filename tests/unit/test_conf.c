@@ -153,7 +153,7 @@ static void test_refused(void)
 		{ "operations: [mutex, [cond]]\n", "f.yaml:1:21: operations: expected the name of a class, not a list" },
 		{ "only: /usr/bin/x\n", "f.yaml:1:7: only: expected the base name of an executable" },
 		{ "only: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", "f.yaml:1:7: only: " },
-		{ "requests: sockets\n", "f.yaml:1:11: requests: expected auto, socket, transaction, marker, none or" },
+		{ "requests: sockets\n", "f.yaml:1:11: requests: expected auto, socket, marker, none or site:TEXT" },
 		{ "requests: 'site:'\n", "f.yaml:1:11: requests: expected auto" },
 		{ "requests: \"site:a\\0b\"\n", "f.yaml:1:11: requests: NUL byte" },
 		{ "keep: 1s\nkeep: 2s\n", "f.yaml:2:1: keep: given twice" },
