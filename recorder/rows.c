@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "recorder/cfi.h"
 #include "recorder/elf_int.h"
 #include "tarry/walk.h"
 
@@ -25,16 +26,9 @@ enum { REG_BP = 6, REG_SP = 7, REG_PC = 16 };
 #define WORK_FDE ((uint64_t)1 << 29)
 #define WORK_ALL ((uint64_t)1 << 33)
 
-struct fde {
-	uint64_t lo, hi;
-	uint64_t work; /* bytes of its and its CIE's program */
-};
-
 struct build {
 	struct ty_elf *e;
 	Dwarf_CFI *cfi;
-	struct fde *fde;
-	size_t fdes, fde_room;
 	struct ty_row *row;
 	size_t rows, row_room;
 	uint64_t lo, hi, at; /* at: rows are complete below */
@@ -230,7 +224,7 @@ static int put_plt(struct build *b, uint64_t from, uint64_t to, unsigned step)
 	return 0;
 }
 
-static int put_fde(struct build *b, const struct fde *d)
+static int put_fde(struct build *b, const struct ty_fde *d)
 {
 	uint64_t work = 0;
 	int r = 0;
@@ -247,6 +241,8 @@ static int put_fde(struct build *b, const struct fde *d)
 			ok = dwarf_frame_info(f, &start, &end, &signal) >= 0 && start <= at && end > at;
 		if (!ok || end > d->hi)
 			end = d->hi;
+		if (end > b->hi)
+			end = b->hi;
 		if (ok)
 			ok = translate(f, signal, &rule, &plt);
 		free(f);
@@ -258,126 +254,6 @@ static int put_fde(struct build *b, const struct fde *d)
 		at = end;
 	}
 	return r;
-}
-
-/* A pointer of .eh_frame in encoding enc at *p; section data d lies at vaddr. */
-static bool read_pointer(const Elf_Data *d, uint64_t vaddr, const uint8_t **p, unsigned enc, uint64_t *ret)
-{
-	const uint8_t *end = (const uint8_t *)d->d_buf + d->d_size;
-	uint64_t here = vaddr + (uint64_t)(*p - (const uint8_t *)d->d_buf), v = 0;
-	static const uint8_t width[16] = { [0] = 8, [2] = 2, [3] = 4, [4] = 8, [10] = 2, [11] = 4, [12] = 8 };
-	unsigned n = width[enc & 15];
-	if (!n || (enc & 0x80) || (size_t)(end - *p) < n)
-		return false;
-	memcpy(&v, *p, n); /* little-endian, as the file */
-	if ((enc & 8) && n < 8)
-		v = (uint64_t)((int64_t)(v << (64 - 8 * n)) >> (64 - 8 * n));
-	*p += n;
-	switch (enc & 0x70) {
-	case 0:
-		break;
-	case 0x10: /* relative to itself */
-		v += here;
-		break;
-	default: /* relative to text, data or function: no linker uses it for code addresses here */
-		return false;
-	}
-	*ret = v;
-	return true;
-}
-
-/* The encoding of code addresses that a CIE asks for. */
-static bool cie_encoding(const Dwarf_CIE *cie, unsigned *enc)
-{
-	const char *a = cie->augmentation;
-	const uint8_t *d = cie->augmentation_data, *end = d + cie->augmentation_data_size;
-	static const uint8_t width[16] = { [0] = 8, [2] = 2, [3] = 4, [4] = 8, [10] = 2, [11] = 4, [12] = 8 };
-	*enc = 0;
-	if (*a != 'z')
-		return *a == '\0';
-	for (a++; *a; a++) {
-		switch (*a) {
-		case 'R':
-			if (d >= end)
-				return false;
-			*enc = *d++;
-			break;
-		case 'L':
-			d++;
-			break;
-		case 'P':
-			if (d >= end || !width[*d & 15] || (*d & 0x70) == 0x50)
-				return false;
-			d += 1 + width[*d & 15];
-			break;
-		case 'S':
-		case 'B':
-			break;
-		default:
-			return false;
-		}
-	}
-	return true;
-}
-
-static int add_fde(struct build *b, uint64_t lo, uint64_t len, uint64_t work)
-{
-	if (len == 0 || lo >= b->hi || lo + len < lo || lo + len <= b->lo)
-		return 0; /* of discarded code, or not code at all */
-	if (b->fdes == b->fde_room) {
-		size_t room = b->fde_room ? b->fde_room * 2 : 1024;
-		struct fde *p = realloc(b->fde, room * sizeof *p);
-		if (!p)
-			return -ENOMEM;
-		b->fde = p;
-		b->fde_room = room;
-	}
-	b->fde[b->fdes++] = (struct fde){ lo, lo + len, work };
-	return 0;
-}
-
-/* All FDEs of the section, in file order. */
-static int list_fdes(struct build *b, Elf_Data *d, uint64_t vaddr)
-{
-	Dwarf_Off off = 0, next, cie_off = (Dwarf_Off)-1;
-	bool cie_ok = false;
-	unsigned enc = 0;
-	uint64_t cie_work = 0;
-
-	for (;; off = next) {
-		Dwarf_CFI_Entry entry, cie;
-		int r = dwarf_next_cfi((const unsigned char *)b->e->ehdr.e_ident, d, true, off, &next, &entry);
-		if (r > 0 || (!r && next <= off))
-			return 0;
-		if (r < 0)
-			return -EINVAL;
-		if (dwarf_cfi_cie_p(&entry))
-			continue;
-		if (entry.fde.CIE_pointer != cie_off) { /* neighbours mostly share one */
-			Dwarf_Off ignore;
-			cie_off = entry.fde.CIE_pointer;
-			if (dwarf_next_cfi((const unsigned char *)b->e->ehdr.e_ident, d, true, cie_off, &ignore,
-					   &cie) || !dwarf_cfi_cie_p(&cie))
-				return -EINVAL;
-			cie_ok = cie_encoding(&cie.cie, &enc);
-			cie_work = (uint64_t)(cie.cie.initial_instructions_end - cie.cie.initial_instructions);
-		}
-		const uint8_t *p = entry.fde.start;
-		uint64_t lo, len;
-		if (!cie_ok || !read_pointer(d, vaddr, &p, enc, &lo) || !read_pointer(d, vaddr, &p, enc & 7, &len)) {
-			b->skipped++;
-			continue;
-		}
-		r = add_fde(b, lo, len, cie_work + (uint64_t)(entry.fde.end - entry.fde.start) + 64);
-		if (r)
-			return r;
-	}
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct fde *x = a, *y = b;
-	return x->lo != y->lo ? (x->lo > y->lo) - (x->lo < y->lo) : (x->hi > y->hi) - (x->hi < y->hi);
 }
 
 static int code_range(struct build *b, char *err)
@@ -406,24 +282,24 @@ static int code_range(struct build *b, char *err)
 
 static int all_rows(struct build *b, char *err)
 {
-	uint64_t vaddr, offset, size;
-	int r;
-
-	if (!ty_elf_eh_frame(b->e, &vaddr, &offset, &size)) {
+	struct ty_fdes f;
+	int r = ty_fdes_list(b->e, b->lo, b->hi, &f);
+	if (r == 0) {
 		ty_err(err, 0, "%s: no .eh_frame, call paths end here", b->e->path);
 		return put(b, b->lo, b->hi, ty_rule(TY_RULE_STOP, 0, 0, 0));
 	}
-	Elf_Data *d = elf_getdata_rawchunk(b->e->elf, (int64_t)offset, size, ELF_T_BYTE);
-	b->cfi = d ? dwarf_getcfi_elf(b->e->elf) : NULL;
-	if (!b->cfi)
-		return ty_err(err, -EINVAL, "%s: damaged .eh_frame", b->e->path);
-	r = list_fdes(b, d, vaddr);
-	if (r)
+	b->cfi = r > 0 ? dwarf_getcfi_elf(b->e->elf) : NULL;
+	if (r > 0 && !b->cfi) {
+		ty_fdes_free(&f);
+		r = -EINVAL;
+	}
+	if (r < 0)
 		return ty_err(err, r, "%s: %s", b->e->path, r == -EINVAL ? "damaged .eh_frame" : strerror(-r));
-	if (b->fdes)
-		qsort(b->fde, b->fdes, sizeof *b->fde, by_start);
-	for (size_t i = 0; !r && i < b->fdes; i++)
-		r = put_fde(b, &b->fde[i]);
+	b->skipped = f.skipped;
+	r = 0;
+	for (size_t i = 0; !r && i < f.count; i++)
+		r = put_fde(b, &f.fde[i]);
+	ty_fdes_free(&f);
 	if (!r)
 		r = put(b, b->at, b->hi, ty_rule(TY_RULE_STOP, 0, 0, 0));
 	return r ? ty_err(err, r, "%s: %s", b->e->path, strerror(-r)) : 0;
@@ -463,7 +339,6 @@ int ty_rows_build(struct ty_elf *e, struct ty_rows **ret, size_t *bytes, char *e
 		r = ty_err(err, -ENOMEM, "%s: out of memory", e->path);
 	if (b.cfi)
 		dwarf_cfi_end(b.cfi);
-	free(b.fde);
 	free(b.row);
 	if (r)
 		return r;
