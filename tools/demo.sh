@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# make demo: records the order service of examples/orders under load, prints the
+# report and what to look at.  Leaves the store behind for looking around.
+set -u
+B=${B:-build}
+SECONDS_OF_LOAD=${SECONDS_OF_LOAD:-8}
+D=$(mktemp -d "${TMPDIR:-/tmp}/tarry-demo.XXXXXX") || exit 1
+S=$D/orders.tarry
+
+echo "== $B/tarry record -o $S -- $B/orders --seconds $SECONDS_OF_LOAD --connections 16 --truth $D/truth.json"
+"$B/tarry" record -o "$S" -- "$B/orders" --seconds "$SECONDS_OF_LOAD" --connections 16 --truth "$D/truth.json" ||
+	{ echo "the recording failed" >&2; exit 1; }
+echo
+echo "== $B/tarry report --top 8 $S"
+"$B/tarry" report --top 8 "$S" || exit 1
+cat <<TEXT
+
+== What to look at
+1. Share, first column: how much of the variance of latency comes from waiting
+   at this place.  All shares, "running" included, add up to 100 %.
+2. lock_row is at the top although orders spend more time in payment_call: a
+   wait that is long for everybody makes nobody slow, a wait that is long for a
+   few makes the tail.
+3. The call path says which of the program's functions asked.
+4. The service measured the same shares itself, without tarry:
+TEXT
+python3 - "$D/truth.json" <<'PY' 2>/dev/null || echo "   $D/truth.json"
+import json, sys
+f = json.load(open(sys.argv[1]))["functions"]
+for n, v in sorted(f.items(), key=lambda x: -abs(x[1]["share"]))[:6]:
+    print("      %6.1f %%  %s" % (100 * v["share"], n))
+PY
+cat <<TEXT
+
+The store is $S; try
+   $B/tarry report --by object $S
+   $B/tarry info $S
+   $B/tarry dump $S | head
+TEXT
