@@ -75,7 +75,8 @@ struct ty_rec_wait {
 #define TY_FD_RANGE(a, b) ((uint64_t)1 << 63 | (uint64_t)(uint32_t)(a) << 31 | ((uint32_t)(b) & 0x7fffffff))
 
 /* Path id: a 64-bit mix of the image id, the module generation, the frames and
- * the TY_F_PARTIAL flags.  Frames leaf first (return address into the caller
+ * the TY_F_PARTIAL flags; bit 63 is always set, so an id is never an address (an
+ * open IO call publishes its caller's address instead).  Frames leaf first (return address into the caller
  * of the wrapped function), bit 63 set where the address is exact (interrupted
  * by a signal) and not a return address. */
 #define TY_FRAME_EXACT ((uint64_t)1 << 63)
@@ -113,7 +114,7 @@ struct ty_rec_process {
 	uint64_t when;  /* CLOCK_MONOTONIC ns */
 	uint64_t image; /* one per exec; a forked child keeps its parent's */
 	uint64_t parent; /* pid it was forked from, or getppid() for an exec */
-	uint64_t old_condvars; /* wrapped names whose default symbol is not ours (count) */
+	uint64_t foreign; /* wrapped names whose default symbol is not ours: calls pass us by (count) */
 	char exe[];     /* NUL-terminated path of the executable; empty for a fork */
 };
 enum { TY_P_FORK = 1, TY_P_EXEC = 2, TY_P_SECURE = 4 };

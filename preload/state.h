@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * What the library knows about its process and its threads, and how a hook
+ * gets in and out.
+ *
+ * struct ty_self lives in a page with MADV_WIPEONFORK: after fork or a raw
+ * clone it is zero, so `arena` is NULL and the child registers itself before
+ * it writes anything; a vfork child shares it with its stopped parent, whose
+ * ring it may use.  No atfork handler, no pid compare.
+ */
+#ifndef TY_STATE_H
+#define TY_STATE_H
+
+#include "preload/real.h"
+#include "preload/rules.h"
+#include "tarry/arena.h"
+
+struct ty_self {
+	struct ty_arena *arena;  /* NULL: pass through.  Relaxed; set once everything else is */
+	_Atomic uint32_t serial; /* 1 + number of registrations in this line of forks */
+	_Atomic uint32_t busy;   /* a child is being registered */
+};
+extern struct ty_self *ty_self; /* never NULL */
+
+/* Constant after the constructor; copied by fork. */
+struct ty_process_state {
+	struct ty_arena *arena;  /* the mapping, also in a child that is not registered yet */
+	uint64_t image;          /* one per exec */
+	uint64_t min_path_ns;
+	uint64_t class_mask;
+	uint32_t depth, self_check;
+	uint32_t pid;            /* of the process that registered last */
+	uint32_t serial;         /* survives fork: the next registration takes serial + 1 */
+	uint64_t main_lo, main_hi; /* main thread's stack */
+	char exe[512];
+};
+extern struct ty_process_state ty_proc;
+
+/* One thread.  Initial-exec TLS, small: static TLS is scarce in preloads. */
+struct ty_tls {
+	/* Stack pointer of the hook that is running, 0: none.  A value at or below
+	 * the present hook's own on the same stack is stale: that hook was left by
+	 * longjmp, cancellation or a dead vfork child. */
+	uintptr_t guard;
+	struct ty_thread *t;     /* slot, NULL: none yet */
+	struct ty_cursor cursor;
+	uint64_t lo, hi;         /* stack bounds; hi 0: unknown */
+	uint32_t tid;
+	uint32_t serial;         /* ty_self->serial when t was claimed */
+	uint32_t sample;         /* self-check countdown */
+	uint32_t no_slot;        /* hooks to let pass before looking for a slot again */
+};
+extern __thread struct ty_tls ty_tls;
+
+/* Frame of a hook as the walk needs it. */
+struct ty_frame_ref {
+	uint64_t pc, sp, bp; /* return address, CFA, caller's frame pointer */
+};
+#if defined(__x86_64__)
+#define TY_FRAME_REF                                                                              \
+	(struct ty_frame_ref){ (uint64_t)(uintptr_t)__builtin_return_address(0),                  \
+			       (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,              \
+			       *(uint64_t *)__builtin_frame_address(0) }
+#else
+#define TY_FRAME_REF                                                                              \
+	(struct ty_frame_ref){ (uint64_t)(uintptr_t)__builtin_return_address(0),                  \
+			       (uint64_t)(uintptr_t)__builtin_frame_address(0), 0 }
+#endif
+
+/* The slot to record into, or NULL: call the real function and do nothing. */
+struct ty_thread *ty_enter_slow(uintptr_t frame);
+__attribute__((always_inline)) static inline struct ty_thread *ty_enter(void)
+{
+	struct ty_arena *a = ty_self->arena;
+	struct ty_thread *t = ty_tls.t;
+	if (TY_LIKELY(a && t && !ty_tls.guard && atomic_load_explicit(&a->enabled, memory_order_relaxed)))
+		return t;
+	return ty_self->arena || ty_proc.arena ? ty_enter_slow((uintptr_t)__builtin_frame_address(0)) : NULL;
+}
+
+static inline void ty_count(struct ty_thread *t, enum ty_op op)
+{
+	atomic_store_explicit(&t->fast[op], atomic_load_explicit(&t->fast[op], memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+static inline void ty_lose(struct ty_thread *t, enum ty_loss loss)
+{
+	atomic_store_explicit(&t->loss[loss], atomic_load_explicit(&t->loss[loss], memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+/* CLOCK_MONOTONIC in ns; libc's own function, so the vDSO, whatever other
+ * preload wraps the name. */
+uint64_t ty_now(void);
+
+/* thread.c */
+struct ty_thread *ty_thread_claim(uint32_t pid, uint32_t tid); /* becomes the calling thread's slot */
+void ty_thread_defaults(void);                                 /* constructor: default stack size */
+
+/* init.c: announces this process in the calling thread's ring; parent: pid */
+void ty_say_process(uint32_t flags, uint32_t parent);
+
+#endif
