@@ -9,7 +9,6 @@
 # in a folder of its own.  SUITES="unit e2e ..." limits the tests.  EXTRA_CFLAGS, FUZZ_SECONDS=60.
 VERSION := 0.1.0
 CC ?= cc
-CXX ?= c++
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 comma := ,
@@ -38,7 +37,6 @@ CORE_OBJ := $(CORE_SRC:%.c=$B/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$B/%.o)
 UNIT_BIN := $(patsubst %.c,$B/%,$(wildcard tests/unit/*.c))
 FUZZ_BIN := $(patsubst %.c,$B/%,$(wildcard tests/fuzz/*.c))
-E2E_BIN := $(patsubst %.c,$B/%,$(wildcard tests/e2e/*.c)) $(patsubst %.cc,$B/%,$(wildcard tests/e2e/*.cc))
 MAN := $(wildcard docs/man/*.1)
 PRESETS := $(wildcard configs/*.yaml)
 
@@ -77,22 +75,13 @@ $B/tests/fuzz/%: tests/fuzz/%.c $B/libcore.a
 	@mkdir -p $(@D); echo "  CC    $<"
 	$(Q)$(CC) $(TOOLFLAGS) -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< $B/libcore.a $(TOOLLIBS)
 
-# Programs to be recorded: never with a sanitizer.
-$B/tests/e2e/%: tests/e2e/%.c
-	@mkdir -p $(@D); echo "  CC    $<"
-	$(Q)$(CC) $(BASE) -D_GNU_SOURCE -pthread -MMD -MP -MF $@.d -o $@ $< -ldl -lm
-
-$B/tests/e2e/%: tests/e2e/%.cc
-	@mkdir -p $(@D); echo "  CXX   $<"
-	$(Q)$(CXX) -O2 -g -Iinclude -pthread -MMD -MP -MF $@.d -o $@ $< -ldl
-
 $B/%.o: %.c | $B/.need
 	@mkdir -p $(@D); echo "  CC    $<"
 	$(Q)$(CC) $(TOOLFLAGS) -MMD -MP -c -o $@ $<
 
 unit: $(UNIT_BIN)
 fuzz-bin: $(FUZZ_BIN)
-test-bin: all unit $(E2E_BIN) $B/orders
+test-bin: all unit $B/orders
 
 # Packages first: what pkg-config says is read when make starts, hence once more.
 test:

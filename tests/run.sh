@@ -5,14 +5,15 @@
 #
 #   unit      every program in $B/tests/unit
 #   fuzz      every program in $B/tests/fuzz, FUZZ_SECONDS each, two at a time
-#   others    every tests/SUITE/*.sh, but for lib.sh; it gets B and stands in the source tree
+#   others    every executable tests/SUITE/*.sh; it gets B
 #
 # A test exits 0 (passed), 77 (skipped; the last line of output is the reason)
 # or else failed, and then its output is shown.  It is stopped after 120 s, or
 # what a "timeout: N" comment in its source says.  A script that runs several
 # tests has "suite" in its second line's comment and prints "ok NAME" and
 # "FAIL NAME" lines, which are counted.  T selects the test of exactly that
-# name or, when there is none, all whose names contain it.
+# name or, when there is none, all whose names contain it, or else one program
+# of tests/e2e/run.sh such as op_mutex.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
@@ -36,8 +37,7 @@ list() { # -> NAME PATH, one a line
 			done ;;
 		*)
 			for f in tests/"$s"/*.sh; do
-				case $f in */lib.sh | *'*'*) continue ;; esac
-				echo "$s/$(basename "$f" .sh) $f"
+				[ -x "$f" ] && echo "$s/$(basename "$f" .sh) $f"
 			done ;;
 		esac
 	done
@@ -61,7 +61,7 @@ limit_of() { # PATH -> seconds
 	echo "${n##* }" | grep . || echo 120
 }
 
-run_one() { # NAME PATH: writes the log, returns the status
+run_one() { # NAME PATH [ARGUMENT]: writes the log, returns the status
 	local log limit rc
 	log=$LOGS/${1//\//-}.log
 	case $1 in
@@ -75,7 +75,7 @@ run_one() { # NAME PATH: writes the log, returns the status
 			"$corpus" "${seeds[@]}" >"$log" 2>&1 </dev/null ;;
 	*)
 		limit=$(limit_of "$2")
-		timeout -k 10 "$limit" "$2" >"$log" 2>&1 </dev/null
+		timeout -k 10 "$limit" "$2" ${3:+"$3"} >"$log" 2>&1 </dev/null
 		rc=$?
 		[ $rc = 124 ] || [ $rc = 137 ] && echo "stopped after $limit s" >>"$log"
 		return $rc ;;
@@ -127,19 +127,20 @@ fuzz_all() { # two at a time: reads NAME PATH
 }
 
 tests=$(list | select_tests)
+[ -z "$tests" ] && [ -f "tests/e2e/$T.c" ] && tests="e2e/$T tests/e2e/run.sh $T"
 if [ -z "$tests" ]; then
 	echo "no test is called or contains '$T'"
 	echo "0 passed, 1 failed"
 	exit 1
 fi
-while read -r name path <&3; do
+while read -r name path argument <&3; do
 	case $name in fuzz/*) continue ;; esac
 	start=$SECONDS
 	if is_suite "$path"; then
-		run_one "$name" "$path"
+		run_one "$name" "$path" "$argument"
 		report_suite "$name" $? $((SECONDS - start))
 	else
-		run_one "$name" "$path"
+		run_one "$name" "$path" "$argument"
 		report "$name" $? $((SECONDS - start))
 	fi
 done 3<<<"$tests"
