@@ -26,3 +26,25 @@ check() { name=$1; shift; if "$@"; then good "$name"; else fail "$name: $*"; fi;
 # build NAME [FLAGS...]: tests/e2e/NAME.c into $W/NAME
 build() { n=$1; shift; $CC -std=gnu11 -O2 -g -Wall -Wextra -Wno-unused-parameter -D_GNU_SOURCE -I"$TOP/include" -pthread \
 	-o "$W/$n" "$TOP/tests/e2e/$n.c" "$@" || { fail "compile $n"; return 1; }; }
+# expected STORE FILE: are the facts in FILE ("expect" lines) true of the store?
+expected() { $PY "$TOP/tests/e2e/expect.py" "$TARRY" "$1" <"$2"; }
+# until_ended STORE: a plain preload's recorder ends a moment after its program
+until_ended() {
+	i=0
+	while [ $i -lt 200 ]; do
+		"$TARRY" info --json "$1" 2>/dev/null | $PY -c '
+import json, sys
+try: sys.exit(0 if json.load(sys.stdin)["state"] != "recording" else 1)
+except (ValueError, KeyError): sys.exit(1)' && return 0
+		i=$((i + 1)); sleep 0.05
+	done
+	echo "the recording of $1 does not end"
+	return 1
+}
+# same NAME STATUS1 OUT1 STATUS2 OUT2
+same() {
+	if [ "$2" = "$4" ] && cmp -s "$3" "$5"; then return 0; fi
+	fail "$1: status $2 and $4"
+	diff "$3" "$5" | sed -n '1,5s/^/     | /p'
+	return 1
+}

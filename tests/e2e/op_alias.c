@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 
@@ -21,6 +22,7 @@ int __poll(struct pollfd *, nfds_t, int);
 int __select(int, fd_set *, fd_set *, fd_set *, struct timeval *);
 int __nanosleep(const struct timespec *, struct timespec *);
 int __sched_yield(void);
+int __sigsuspend(const sigset_t *);
 
 static void files(void)
 {
@@ -44,6 +46,21 @@ static void files(void)
 	expect("__dup2", "waits", 11);
 	expect("__close", "waits", 11);
 	expect("__fcntl", "waits", 1);
+}
+
+static void on_alarm(int sig) {}
+static void signals(void)
+{
+	sigset_t all, rest;
+	sigemptyset(&all);
+	sigaddset(&all, SIGUSR1);
+	signal(SIGUSR1, on_alarm);
+	sigprocmask(SIG_BLOCK, &all, &rest);
+	for (int i = 0; i < 3; i++) { /* pending already: comes at once */
+		raise(SIGUSR1);
+		CHECK(__sigsuspend(&rest) == -1 && errno == EINTR);
+	}
+	expect("__sigsuspend", "waits", 3);
 }
 
 static void sockets(void)
@@ -136,6 +153,7 @@ int main(void)
 {
 	files();
 	sockets();
+	signals();
 	locks();
 	return 0;
 }

@@ -12,6 +12,7 @@ int main(void)
 		CHECK(dup2(fd, 100 + i) == 100 + i);
 	for (int i = 0; i < 3; i++)
 		CHECK(dup3(fd, 110 + i, O_CLOEXEC) == 110 + i);
+	CHECK(fcntl(fd, F_DUPFD, 120) == 120 && fcntl(fd, F_DUPFD_CLOEXEC, 121) == 121);
 	CHECK(close_range(100, 101, 0) == 0);
 	errno = 0;
 	CHECK(raw(SYS_fcntl, 100, F_GETFD, 0) == -EBADF && raw(SYS_fcntl, 102, F_GETFD, 0) >= 0);
@@ -25,6 +26,8 @@ int main(void)
 	expect("dup2", "waits", 5);
 	expect("dup2", "sum", 100 + 101 + 102 + 103 + 104);
 	expect("dup3", "waits", 3);
+	expect("fcntl:dupfd", "waits", 2);
+	expect("fcntl:dupfd", "sum", 241);
 	expect("close", "waits", 8);
 	expect("close", "errno EBADF", 1);
 	expect("close_range", "waits", 1);
