@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cutting a stream of events into requests.  requests.c knows what a request
+ * is and who carries it; socket.c and marker.c are rules that open, touch,
+ * answer and close requests.  All are driven by ty_cut_events().
+ *
+ * At any instant an open request is in exactly one state:
+ *   carried  by one thread, whose waits are the request's
+ *   held up  its thread carries another one, or (marker, paused) no thread does
+ * and a thread carries at most one: the one it last touched. */
+#ifndef TY_CUT_H
+#define TY_CUT_H
+
+#include "analyze/run.h"
+
+struct ty_part { uint64_t begin, end; uint32_t site; }; /* time of one request at one site */
+struct ty_fold { uint64_t ns; uint32_t site; };
+
+struct ty_req {
+	uint64_t begin, last;   /* last: end of the last send so far, valid when answered */
+	uint64_t since;         /* in the present state since */
+	uint32_t carrier;       /* thread, TY_NONE: none */
+	uint32_t cls;           /* label */
+	uint32_t pins;          /* threads whose wait in progress may still belong to it */
+	bool answered, closed, held;
+	bool counted;           /* closed, and passes the window and the filters */
+	struct ty_req *prev, *next; /* on its carrier, last touched first; next: also the free list */
+	struct ty_req **owner;  /* set to NULL when it closes */
+	/* parts [0, firm) are inside the request for sure, the others if another send follows */
+	struct ty_part *part;
+	size_t n, firm, cap;
+	/* times of parts that were too many to keep, summed by site */
+	struct ty_fold *fold;
+	size_t nfold, fold_cap;
+	/* ends of receives after the first one, while there was no send */
+	uint64_t again[4];
+	uint32_t nagain, again_thread;
+	struct ty_req *all_prev, *all_next;
+};
+
+/* A request that left this thread at `to` while the thread may have been waiting. */
+struct ty_pend { struct ty_req *req; uint64_t from, to; };
+
+struct ty_carrier {
+	struct ty_req *head;  /* carried; those behind it are held up */
+	uint64_t last;        /* end of the thread's last event */
+	struct ty_pend *pend;
+	size_t npend, pend_cap;
+	struct ty_req *own;   /* rule site: */
+	uint32_t process;
+	bool counted;         /* passes --process and --thread */
+};
+
+struct ty_cut {
+	struct run *r;
+	struct ty_carrier *th; /* [nthreads] */
+	struct ty_req *free, *all;
+	uint64_t now;          /* end of the event in hand */
+	/* scratch of one row */
+	uint64_t *x;
+	uint32_t *touched;
+	uint64_t *xs;
+	size_t x_cap, touched_cap, xs_cap;
+	struct ty_socket *socket; /* rule socket */
+	struct ty_marks *marks;   /* rule marker */
+	bool saw_mark;            /* rule auto: a marker came, cut again with that rule */
+	int error;                /* first failure (no memory) */
+};
+
+int ty_cut_init(struct ty_cut *c, struct run *r);
+/* Consumes events in order of end.  0, or negative errno. */
+int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n);
+/* End of recording: closes what is open; decides the rule if it was auto. */
+int ty_cut_end(struct ty_cut *c);
+void ty_cut_free(struct ty_cut *c);
+
+/* requests.c */
+struct ty_req *ty_req_open(struct ty_cut *c, uint32_t thread, uint64_t at, struct ty_req **owner);
+void ty_req_touch(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t at);
+void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at); /* no thread carries it from `at` on */
+void ty_req_answer(struct ty_cut *c, struct ty_req *q, uint64_t at);
+void ty_req_close(struct ty_cut *c, struct ty_req *q);
+/* A receive that came while a send that began earlier was still returning: q ends, another begins, at `at`. */
+struct ty_req *ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at);
+void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site); /* a thread with requests waited */
+void ty_req_close_all(struct ty_cut *c);
+
+static inline void ty_cut_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
+{
+	struct ty_carrier *th = &c->th[ev->thread];
+	if (th->head || th->npend)
+		ty_req_wait(c, ev, site);
+	if (ev->end > th->last)
+		th->last = ev->end;
+}
+
+/* socket.c: descriptors and connections */
+int ty_socket_init(struct ty_cut *c);
+void ty_socket_until(struct ty_cut *c, uint64_t now); /* forks, execs and exits up to now */
+uint64_t ty_socket_next(const struct ty_cut *c);      /* when the next of them is */
+void ty_socket_event(struct ty_cut *c, const struct ty_ev *ev, uint32_t site);
+void ty_socket_free(struct ty_cut *c);
+
+/* marker.c */
+int ty_marks_init(struct ty_cut *c);
+void ty_mark_event(struct ty_cut *c, const struct ty_ev *ev);
+void ty_site_event(struct ty_cut *c, const struct ty_ev *ev); /* rule site:, a matching wait returned */
+void ty_marks_free(struct ty_cut *c);
+
+#endif

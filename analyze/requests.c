@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Requests while they are open: which thread carries each, which parts of its
+ * time were waits, and the row it leaves behind.  Runs in readers, driven by
+ * cut.c and the rules (cut.h).  Must stay true: the parts of one request never
+ * overlap and lie between its begin and its end, so running is never negative;
+ * memory is bounded by open requests and sites, not by events. */
+#include "analyze/cut.h"
+
+#define FOLD 4096u /* parts kept one by one; beyond that they are summed by site */
+
+static void fail(struct ty_cut *c, int e)
+{
+	if (e && !c->error)
+		c->error = e;
+}
+
+/* ---- parts ---- */
+
+static void fold_add(struct ty_cut *c, struct ty_req *q, const struct ty_part *p)
+{
+	uint64_t ns = p->end - p->begin;
+	fail(c, ty_site_stat(&c->r->sites.v[p->site], ns));
+	for (size_t i = 0; i < q->nfold; i++)
+		if (q->fold[i].site == p->site) {
+			q->fold[i].ns += ns;
+			return;
+		}
+	if (TY_RESERVE(q->fold, q->fold_cap, q->nfold + 1, (size_t)16)) {
+		fail(c, -ENOMEM);
+		return;
+	}
+	q->fold[q->nfold++] = (struct ty_fold){ .ns = ns, .site = p->site };
+}
+
+/* Sums up the oldest parts of a request that has very many.  Their waits are
+ * counted at once: a request of so many waits that never ends is counted with
+ * them, which is the price of not keeping every wait. */
+static void fold(struct ty_cut *c, struct ty_req *q)
+{
+	size_t k = q->firm ? q->firm : q->answered ? 0 : q->n / 2;
+	if (!k)
+		return;
+	for (size_t i = 0; i < k; i++)
+		fold_add(c, q, &q->part[i]);
+	memmove(q->part, q->part + k, (q->n - k) * sizeof *q->part);
+	q->n -= k;
+	q->firm -= q->firm ? k : 0;
+}
+
+static void push(struct ty_cut *c, struct ty_req *q, uint32_t site, uint64_t begin, uint64_t end)
+{
+	if (q->closed || end < begin || (site == TY_SITE_HELD && end == begin))
+		return;
+	if (TY_RESERVE(q->part, q->cap, q->n + 1, (size_t)16)) {
+		fail(c, -ENOMEM);
+		return;
+	}
+	q->part[q->n++] = (struct ty_part){ .begin = begin, .end = end, .site = site };
+	if (q->n >= FOLD)
+		fold(c, q);
+}
+
+/* A part that is inside the request for sure, found late. */
+static void push_firm(struct ty_cut *c, struct ty_req *q, uint32_t site, uint64_t begin, uint64_t end)
+{
+	if (TY_RESERVE(q->part, q->cap, q->n + 1, (size_t)16)) {
+		fail(c, -ENOMEM);
+		return;
+	}
+	q->part[q->n++] = q->part[q->firm];
+	q->part[q->firm++] = (struct ty_part){ .begin = begin, .end = end, .site = site };
+}
+
+/* Another thread has it from `at` on: what its old thread waited after that is not its time. */
+static void truncate_parts(struct ty_req *q, uint64_t at)
+{
+	size_t k = q->firm;
+	for (size_t i = q->firm; i < q->n; i++) {
+		if (q->part[i].begin >= at)
+			continue;
+		if (q->part[i].end > at)
+			q->part[i].end = at;
+		q->part[k++] = q->part[i];
+	}
+	q->n = k;
+}
+
+/* ---- who carries it ---- */
+
+static void set_held(struct ty_req *q, uint64_t at)
+{
+	q->held = true;
+	q->since = at > q->since ? at : q->since;
+}
+
+static void set_carried(struct ty_cut *c, struct ty_req *q, uint64_t at)
+{
+	if (q->held)
+		push(c, q, TY_SITE_HELD, q->since, at);
+	q->held = false;
+	q->since = at;
+}
+
+static void link_head(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t at)
+{
+	struct ty_carrier *th = &c->th[thread];
+	if (th->head) {
+		set_held(th->head, at);
+		th->head->prev = q;
+	}
+	q->prev = NULL;
+	q->next = th->head;
+	th->head = q;
+	q->carrier = thread;
+}
+
+static void unlink_req(struct ty_carrier *th, struct ty_req *q)
+{
+	if (q->prev)
+		q->prev->next = q->next;
+	else
+		th->head = q->next;
+	if (q->next)
+		q->next->prev = q->prev;
+	q->prev = q->next = NULL;
+	q->carrier = TY_NONE;
+}
+
+/* Takes q from its thread; the request touched before it is carried again. */
+static void detach(struct ty_cut *c, struct ty_req *q, uint64_t at)
+{
+	struct ty_carrier *th = &c->th[q->carrier];
+	bool was_head = th->head == q;
+	unlink_req(th, q);
+	if (was_head && th->head)
+		set_carried(c, th->head, at > th->last ? at : th->last);
+}
+
+void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at)
+{
+	if (q->carrier == TY_NONE)
+		return;
+	struct ty_carrier *th = &c->th[q->carrier];
+	if (th->head != q) { /* held up there, and stays so */
+		detach(c, q, at);
+		return;
+	}
+	if (at < q->since)
+		at = q->since;
+	if (at > th->last) { /* the thread may be in a wait that began before `at` */
+		if (TY_RESERVE(th->pend, th->pend_cap, th->npend + 1, (size_t)4)) {
+			fail(c, -ENOMEM);
+			return;
+		}
+		th->pend[th->npend++] = (struct ty_pend){ .req = q, .from = q->since, .to = at };
+		q->pins++;
+	} else {
+		truncate_parts(q, at);
+	}
+	detach(c, q, at);
+	q->held = true;
+	q->since = at;
+}
+
+void ty_req_touch(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t at)
+{
+	struct ty_carrier *th = &c->th[thread];
+	if (th->head == q)
+		return;
+	if (at < q->since)
+		at = q->since;
+	if (q->answered && at < q->last)
+		at = q->last;
+	if (th->head && at < th->head->since)
+		at = th->head->since;
+	if (q->carrier == thread)
+		unlink_req(th, q);
+	else
+		ty_req_leave(c, q, at);
+	link_head(c, q, thread, at);
+	set_carried(c, q, at);
+}
+
+/* ---- life ---- */
+
+struct ty_req *ty_req_open(struct ty_cut *c, uint32_t thread, uint64_t at, struct ty_req **owner)
+{
+	struct ty_req *q = c->free;
+	if (q) {
+		c->free = q->next;
+	} else if (!(q = calloc(1, sizeof *q))) {
+		fail(c, -ENOMEM);
+		return NULL;
+	}
+	struct ty_req keep = *q;
+	*q = (struct ty_req){ .begin = at, .since = at, .carrier = TY_NONE, .cls = TY_NONE, .owner = owner,
+			      .part = keep.part, .cap = keep.cap, .fold = keep.fold, .fold_cap = keep.fold_cap };
+	q->all_next = c->all;
+	if (c->all)
+		c->all->all_prev = q;
+	c->all = q;
+	link_head(c, q, thread, at);
+	if (owner)
+		*owner = q;
+	c->r->counts.begun++;
+	return q;
+}
+
+void ty_req_answer(struct ty_cut *c, struct ty_req *q, uint64_t at)
+{
+	if (!q->answered || at > q->last)
+		q->last = at;
+	q->answered = true;
+	q->firm = q->n;
+	q->nagain = 0;
+}
+
+static void row_add(struct ty_cut *c, uint32_t *n, uint32_t site, uint64_t ns)
+{
+	if (site >= c->x_cap && TY_RESERVE(c->x, c->x_cap, (size_t)site + 1, (size_t)1024)) {
+		fail(c, -ENOMEM);
+		return;
+	}
+	if (!c->x[site] && ns) {
+		if (TY_RESERVE(c->touched, c->touched_cap, (size_t)*n + 1, (size_t)256)) {
+			fail(c, -ENOMEM);
+			return;
+		}
+		c->touched[(*n)++] = site;
+	}
+	c->x[site] += ns;
+}
+
+/* The row of an answered request, and its waits into their sites' statistics. */
+static void write_row(struct ty_cut *c, struct ty_req *q)
+{
+	struct ty_row row = { .end = q->last, .latency = q->last - q->begin, .cls = q->cls };
+	uint64_t sum = 0;
+	for (size_t i = 0; i < q->firm; i++) {
+		uint64_t ns = q->part[i].end - q->part[i].begin;
+		fail(c, ty_site_stat(&c->r->sites.v[q->part[i].site], ns));
+		row_add(c, &row.n, q->part[i].site, ns);
+	}
+	for (size_t i = 0; i < q->nfold; i++)
+		row_add(c, &row.n, q->fold[i].site, q->fold[i].ns);
+	if (TY_RESERVE(c->xs, c->xs_cap, (size_t)row.n, (size_t)256)) {
+		fail(c, -ENOMEM);
+		return;
+	}
+	for (uint32_t i = 0; i < row.n; i++) {
+		c->xs[i] = c->x[c->touched[i]];
+		c->x[c->touched[i]] = 0;
+		sum += c->xs[i];
+	}
+	c->r->counts.negative += sum > row.latency;
+	fail(c, ty_rows_add(&c->r->rows, &row, c->touched, c->xs));
+}
+
+static void retire(struct ty_cut *c, struct ty_req *q)
+{
+	struct run *r = c->r;
+	if (q->counted && !q->answered)
+		r->counts.unfinished++;
+	else if (q->counted)
+		write_row(c, q);
+	if (q->all_prev)
+		q->all_prev->all_next = q->all_next;
+	else
+		c->all = q->all_next;
+	if (q->all_next)
+		q->all_next->all_prev = q->all_prev;
+	q->next = c->free;
+	c->free = q;
+}
+
+void ty_req_close(struct ty_cut *c, struct ty_req *q)
+{
+	struct run *r = c->r;
+	if (q->closed)
+		return;
+	q->counted = q->begin >= r->from && (q->answered ? q->last : q->begin) <= r->to &&
+		     (q->carrier == TY_NONE || c->th[q->carrier].counted);
+	if (q->carrier != TY_NONE)
+		detach(c, q, c->now);
+	q->closed = true;
+	q->n = q->firm;
+	if (q->owner)
+		*q->owner = NULL;
+	if (!q->pins)
+		retire(c, q);
+}
+
+struct ty_req *ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at)
+{
+	uint32_t thread = q->carrier;
+	struct ty_req **owner = q->owner;
+	struct ty_req *n = ty_req_open(c, thread, at, NULL);
+	if (!n)
+		return q;
+	for (size_t i = q->firm; i < q->n; i++)
+		if (q->part[i].end > at)
+			push(c, n, q->part[i].site, q->part[i].begin > at ? q->part[i].begin : at, q->part[i].end);
+	truncate_parts(q, at);
+	for (uint32_t i = 0; i < q->nagain; i++)
+		if (q->again[i] > at)
+			n->again[n->nagain++] = q->again[i];
+	n->again_thread = q->again_thread;
+	ty_req_answer(c, q, at);
+	ty_req_close(c, q);
+	n->owner = owner;
+	if (owner)
+		*owner = n;
+	return n;
+}
+
+void ty_req_close_all(struct ty_cut *c)
+{
+	for (struct ty_req *q = c->all, *next; q; q = next) {
+		next = q->all_next;
+		q->pins = 0;
+		if (q->closed)
+			retire(c, q);
+		else
+			ty_req_close(c, q);
+	}
+}
+
+/* ---- waits ---- */
+
+/* The wait of a thread that gave requests away while it waited: the time until then is still theirs. */
+static void settle(struct ty_cut *c, struct ty_carrier *th, const struct ty_ev *ev, uint32_t site)
+{
+	for (size_t i = 0; i < th->npend; i++) {
+		struct ty_pend *p = &th->pend[i];
+		struct ty_req *q = p->req;
+		uint64_t b = ev->begin > p->from ? ev->begin : p->from;
+		uint64_t e = ev->end < p->to ? ev->end : p->to;
+		if (b < e && q->answered && p->to <= q->last)
+			push_firm(c, q, site, b, e);
+		else if (b < e)
+			push(c, q, site, b, e);
+		if (--q->pins == 0 && q->closed)
+			retire(c, q);
+	}
+	th->npend = 0;
+}
+
+void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
+{
+	struct ty_carrier *th = &c->th[ev->thread];
+	if (th->npend)
+		settle(c, th, ev, site);
+	struct ty_req *q = th->head;
+	if (!q || ev->end < q->since)
+		return;
+	uint64_t b = ev->begin;
+	if (b < th->last && th->last > q->since) { /* in two waits at once */
+		c->r->counts.overlap++;
+		c->r->counts.overlap_ns += (ev->end < th->last ? ev->end : th->last) - b;
+		b = th->last;
+	}
+	push(c, q, site, b > q->since ? b : q->since, ev->end);
+	if (q->answered && q->n - q->firm >= FOLD)
+		ty_req_close(c, q); /* thousands of waits after an answer are no longer part of it */
+}

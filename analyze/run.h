@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One report: options, what was read, what each pass found.  A pass is
+ * int ty_pass_x(struct run *, char *err): it reads fields that earlier passes
+ * filled, fills its own, prints nothing, has no globals; 0 or negative errno.
+ * The list of passes stands in report.c. */
+#ifndef TY_RUN_H
+#define TY_RUN_H
+
+#include "analyze/rows.h"
+#include "analyze/sites.h"
+#include "analyze/vec.h"
+#include "common/err.h"
+#include "common/store.h"
+#include "tarry/arena.h"
+
+enum ty_rule { TY_RULE_AUTO, TY_RULE_SOCKET, TY_RULE_MARKER, TY_RULE_SITE, TY_RULE_NONE };
+
+struct ty_options {
+	const char *store;
+	bool json;
+	enum ty_by by;
+	const char *from, *to;   /* as given; NULL: all */
+	uint32_t top;            /* sites listed; 0: 10 in text, all in JSON */
+	double tail;             /* quantile, 0..1 */
+	uint32_t process, thread; /* pid, tid; 0: all */
+	const char *path;        /* list only sites whose path contains this */
+	const char *requests;    /* rule as given, NULL: the recorded configuration's, else auto */
+};
+
+/* What the store says beside events; tests fill it from arrays. */
+struct ty_tables {
+	const struct ty_op_info *ops;
+	const struct ty_process *processes;
+	const struct ty_thread_info *threads;
+	const struct ty_module_info *modules;
+	const struct ty_path *paths;
+	const struct ty_descriptor *fds; /* by process, fd, from */
+	size_t nops, nprocesses, nthreads, nmodules, npaths, nfds;
+};
+
+/* Names behind paths (names.c). */
+struct ty_names {
+	uint32_t *group;     /* [npaths] what the path is booked under: a canonical path, or a function */
+	size_t ngroups;
+	bool *match, *match_op; /* [npaths] [nops] the text of rule site: occurs in it */
+	uint32_t *fd;        /* by object: [nfds] first descriptor of the same name */
+	char **function;     /* by function: [ngroups] */
+};
+
+/* What the cut counted (requests.c, socket.c, marker.c). */
+struct ty_cut_counts {
+	uint64_t events, unfinished, overlap, overlap_ns, negative, late, unknown_thread;
+	uint64_t accepted, inherited; /* connections */
+	uint64_t begun;               /* requests of any outcome */
+	uint64_t open_waits, open_ns; /* in progress at the end */
+	uint64_t first, last;         /* ends of the first and last event */
+};
+struct ty_op_total { uint64_t waits, total, open, open_ns; };
+
+struct ty_share { double share, se, tail, mean; }; /* mean: ns a request */
+struct ty_class_stat { uint32_t label; uint64_t count; double mean, var; };
+
+/* Filled by variance.c. */
+struct ty_result {
+	bool valid;          /* there are requests, and their latency varies */
+	uint64_t n, p50, p95, p99, p999, max, tail_at, tail_n;
+	double mean, var, l2;
+	uint32_t blocks;     /* of the jackknife; 0: too few requests for standard errors */
+	struct ty_share *site; /* [sites.n] */
+	struct ty_share running;
+	double sum;          /* of all shares and running */
+	struct ty_class_stat *cls;
+	size_t ncls;
+	double between;      /* share of variance between classes */
+};
+
+struct run {
+	struct ty_options opt;
+	enum ty_rule rule;      /* in force; AUTO until the cut has decided */
+	const char *rule_text;  /* TEXT of site:TEXT */
+	struct ty_store *store; /* NULL in tests */
+	uint64_t from, to;      /* CLOCK_MONOTONIC ns */
+	uint64_t start;         /* of the recording */
+	struct ty_tables t;
+	struct ty_names names;
+	struct ty_sites sites;
+	struct ty_rows rows;
+	struct ty_cut_counts counts;
+	struct ty_op_total *ops; /* [nops + 1] */
+	uint64_t stragglers;
+	struct ty_result res;
+	uint32_t *rank;         /* sites in the order of the report */
+	size_t nrank;
+	void (*progress)(void *arg, double done);
+	void *progress_arg;
+};
+
+int ty_pass_load(struct run *r, char *err);
+int ty_pass_names(struct run *r, char *err);
+int ty_pass_cut(struct run *r, char *err);
+int ty_pass_variance(struct run *r, char *err);
+int ty_pass_rank(struct run *r, char *err);
+int ty_report_text(struct run *r, char *err);
+int ty_report_json(struct run *r, char *err);
+void ty_run_free(struct run *r);
+
+/* Is the object of this class a descriptor? */
+static inline bool ty_class_has_fd(unsigned cls)
+{
+	return 1ull << cls & (1ull << TY_CLASS_SYNC | 1ull << TY_CLASS_READ | 1ull << TY_CLASS_WRITE |
+			      1ull << TY_CLASS_RECV | 1ull << TY_CLASS_SEND | 1ull << TY_CLASS_COPY |
+			      1ull << TY_CLASS_ACCEPT | 1ull << TY_CLASS_CONNECT | 1ull << TY_CLASS_CLOSE |
+			      1ull << TY_CLASS_DUP | 1ull << TY_CLASS_POLL | 1ull << TY_CLASS_FLOCK);
+}
+/* Does rule socket look at this class? */
+static inline bool ty_class_socket(unsigned cls)
+{
+	return 1ull << cls & (1ull << TY_CLASS_READ | 1ull << TY_CLASS_WRITE | 1ull << TY_CLASS_RECV |
+			      1ull << TY_CLASS_SEND | 1ull << TY_CLASS_COPY | 1ull << TY_CLASS_ACCEPT |
+			      1ull << TY_CLASS_CONNECT | 1ull << TY_CLASS_CLOSE | 1ull << TY_CLASS_DUP);
+}
+/* What descriptor `fd` meant at a time; NULL: not known. */
+const struct ty_descriptor *ty_descriptor_at(const struct ty_tables *t, uint32_t process, uint64_t fd, uint64_t when);
+
+/* Parses a rule into r->rule and r->rule_text; -EINVAL. */
+int ty_rule_parse(struct run *r, const char *text, char *err);
+const char *ty_rule_name(enum ty_rule rule);
+
+/* Over requests already in r->rows; separate from the pass for tests. */
+int ty_variance(struct ty_rows *rows, size_t nsites, double tail, struct ty_result *res);
+void ty_result_free(struct ty_result *res);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pass over requests: shares of latency variance with standard errors, tail
+ * shares, quantiles, classes (docs/ARITHMETIC.md has the formulae).  Runs in
+ * readers.  Must stay true: population moments; all shares and running sum to
+ * 1 within 1e-9, because running is the exact remainder and every sum is taken
+ * around the mean latency. */
+#include "analyze/run.h"
+
+#include <math.h>
+
+#define BLOCKS_FEW 20u
+#define BLOCKS_MANY 50u
+#define MANY 5000u     /* requests from which on there are more blocks */
+#define PER_BLOCK 2u   /* requests a block needs at least */
+
+struct order { uint64_t end; size_t row; };
+
+/* Sums of one block, or of all requests; l is latency - mean. */
+struct sums { double n, l, ll; };
+struct pair { double x, xl; };
+
+struct work {
+	struct ty_rows *rows;
+	struct ty_result *res;
+	size_t nsites;
+	uint32_t blocks;
+	uint8_t *block;     /* [rows] */
+	struct sums all, *by_block;
+	uint32_t *dense;    /* [nsites + 1] accumulator + 1 of a site with time in requests; last: running */
+	struct pair *acc;   /* [k * blocks + block] */
+	double *tail;       /* [k] sum over requests in the tail */
+	size_t k, acc_cap, tail_cap;
+	double tail_l;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int by_end(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+	return x->end != y->end ? (x->end < y->end ? -1 : 1) : (x->row < y->row ? -1 : x->row > y->row);
+}
+
+/* The smallest value with at least q * n values at or below it. */
+static uint64_t quantile(const uint64_t *sorted, size_t n, double q)
+{
+	double rank = ceil(q * (double)n - 1e-9);
+	size_t i = rank < 1 ? 0 : (size_t)rank - 1;
+	return sorted[i < n ? i : n - 1];
+}
+
+static int latencies(struct work *w, double tail)
+{
+	struct ty_result *res = w->res;
+	size_t n = w->rows->n;
+	unsigned __int128 sum = 0;
+	uint64_t *l = malloc(n * sizeof *l);
+	if (!l)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		sum += l[i] = w->rows->v[i].latency;
+	qsort(l, n, sizeof *l, by_value);
+	res->n = n;
+	res->mean = (double)((long double)sum / (long double)n);
+	res->p50 = quantile(l, n, 0.5);
+	res->p95 = quantile(l, n, 0.95);
+	res->p99 = quantile(l, n, 0.99);
+	res->p999 = quantile(l, n, 0.999);
+	res->max = l[n - 1];
+	res->tail_at = quantile(l, n, tail);
+	long double l2 = 0;
+	for (size_t i = 0; i < n; i++)
+		l2 += (long double)l[i] * (long double)l[i];
+	res->l2 = (double)sqrtl(l2);
+	free(l);
+	return 0;
+}
+
+/* Blocks of equal numbers of requests, in order of their ends. */
+static int assign_blocks(struct work *w)
+{
+	size_t n = w->rows->n;
+	w->blocks = n >= MANY ? BLOCKS_MANY : n >= BLOCKS_FEW * PER_BLOCK ? BLOCKS_FEW : 1;
+	w->res->blocks = w->blocks > 1 ? w->blocks : 0;
+	w->block = calloc(n, 1);
+	w->by_block = calloc(w->blocks, sizeof *w->by_block);
+	struct order *o = malloc(n * sizeof *o);
+	if (!w->block || !w->by_block || !o) {
+		free(o);
+		return -ENOMEM;
+	}
+	bool sorted = true;
+	for (size_t i = 0; i < n; i++) {
+		o[i] = (struct order){ w->rows->v[i].end, i };
+		sorted &= !i || o[i - 1].end <= o[i].end;
+	}
+	if (!sorted)
+		qsort(o, n, sizeof *o, by_end);
+	for (size_t i = 0; i < n; i++)
+		w->block[o[i].row] = (uint8_t)(i * w->blocks / n);
+	free(o);
+	return 0;
+}
+
+static int add(struct work *w, size_t site, uint32_t block, double x, double l, bool in_tail)
+{
+	size_t k = w->dense[site];
+	if (!k) {
+		k = ++w->k;
+		if (TY_RESERVE(w->acc, w->acc_cap, k * w->blocks, (size_t)1024) ||
+		    TY_RESERVE(w->tail, w->tail_cap, k, (size_t)64))
+			return -ENOMEM;
+		w->dense[site] = (uint32_t)k;
+	}
+	struct pair *p = &w->acc[(k - 1) * w->blocks + block];
+	p->x += x;
+	p->xl += x * l;
+	if (in_tail)
+		w->tail[k - 1] += x;
+	return 0;
+}
+
+static int gather(struct work *w)
+{
+	const struct ty_row *row;
+	const uint32_t *site;
+	const uint64_t *ns;
+	size_t i = 0;
+	int e = ty_rows_rewind(w->rows);
+	while (!e && (e = ty_rows_next(w->rows, &row, &site, &ns)) == 1) {
+		uint32_t b = w->block[i++];
+		struct sums *s = &w->by_block[b];
+		double l = (double)row->latency - w->res->mean;
+		bool in_tail = row->latency >= w->res->tail_at;
+		uint64_t rest = row->latency;
+		s->n++;
+		s->l += l;
+		s->ll += l * l;
+		if (in_tail) {
+			w->res->tail_n++;
+			w->tail_l += l;
+		}
+		e = 0;
+		for (uint32_t j = 0; !e && j < row->n; j++) {
+			rest -= ns[j];
+			e = add(w, site[j], b, (double)ns[j], l, in_tail);
+		}
+		if (!e)
+			e = add(w, w->nsites, b, (double)(int64_t)rest, l, in_tail);
+	}
+	for (uint32_t b = 0; b < w->blocks; b++) {
+		w->all.n += w->by_block[b].n;
+		w->all.l += w->by_block[b].l;
+		w->all.ll += w->by_block[b].ll;
+	}
+	return e;
+}
+
+static double ratio(struct sums s, struct pair p)
+{
+	double var = s.ll - s.l * s.l / s.n;
+	return var > 0 ? (p.xl - p.x * s.l / s.n) / var : 0;
+}
+
+static void share(struct work *w, size_t site, struct ty_share *out)
+{
+	if (!w->dense[site])
+		return;
+	size_t k = w->dense[site] - 1;
+	const struct pair *p = &w->acc[k * w->blocks];
+	struct pair all = { 0 };
+	for (uint32_t b = 0; b < w->blocks; b++) {
+		all.x += p[b].x;
+		all.xl += p[b].xl;
+	}
+	out->mean = all.x / w->all.n;
+	out->share = ratio(w->all, all);
+	double excess = w->tail_l / (double)w->res->tail_n; /* of latency in the tail over the mean */
+	out->tail = excess > 0 ? (w->tail[k] / (double)w->res->tail_n - out->mean) / excess : 0;
+	if (w->blocks < 2)
+		return;
+	double sum = 0, sq = 0;
+	for (uint32_t b = 0; b < w->blocks; b++) {
+		const struct sums *s = &w->by_block[b];
+		double d = ratio((struct sums){ w->all.n - s->n, w->all.l - s->l, w->all.ll - s->ll },
+				 (struct pair){ all.x - p[b].x, all.xl - p[b].xl }) - out->share;
+		sum += d;
+		sq += d * d;
+	}
+	double var = (sq - sum * sum / w->blocks) * (w->blocks - 1) / w->blocks;
+	out->se = var > 0 ? sqrt(var) : 0;
+}
+
+/* Var(L) = sum over classes of n_c/n (var_c + (mean_c - mean)^2) */
+static int classes(struct work *w)
+{
+	struct ty_rows *rows = w->rows;
+	struct ty_result *res = w->res;
+	struct acc { double n, l, ll; } *a = NULL;
+	size_t cap = 0;
+	double between = 0;
+	for (size_t i = 0; i < rows->n; i++) {
+		size_t c = rows->v[i].cls;
+		if (c >= rows->n + 65536) /* none, or not a number that a recording gives */
+			continue;
+		if (TY_RESERVE(a, cap, c + 1, (size_t)64)) {
+			free(a);
+			return -ENOMEM;
+		}
+		double l = (double)rows->v[i].latency - res->mean;
+		a[c].n++;
+		a[c].l += l;
+		a[c].ll += l * l;
+	}
+	for (size_t c = 0; c < cap; c++)
+		res->ncls += a[c].n > 0;
+	res->cls = calloc(res->ncls + 1, sizeof *res->cls);
+	size_t k = 0;
+	for (size_t c = 0; res->cls && c < cap; c++) {
+		if (!(a[c].n > 0))
+			continue;
+		double m = a[c].l / a[c].n;
+		between += a[c].n * m * m;
+		res->cls[k++] = (struct ty_class_stat){ .label = (uint32_t)c, .count = (uint64_t)a[c].n,
+			.mean = res->mean + m, .var = fmax(0, a[c].ll / a[c].n - m * m) };
+	}
+	res->between = w->all.ll > 0 ? between / w->all.ll : 0;
+	free(a);
+	return res->cls ? 0 : -ENOMEM;
+}
+
+int ty_variance(struct ty_rows *rows, size_t nsites, double tail, struct ty_result *res)
+{
+	struct work w = { .rows = rows, .res = res, .nsites = nsites };
+	memset(res, 0, sizeof *res);
+	res->site = calloc(nsites + 1, sizeof *res->site);
+	w.dense = calloc(nsites + 1, sizeof *w.dense);
+	int e = res->site && w.dense ? 0 : -ENOMEM;
+	if (!e && rows->n) {
+		e = latencies(&w, tail);
+		if (!e)
+			e = assign_blocks(&w);
+		if (!e)
+			e = gather(&w);
+		if (!e)
+			e = classes(&w);
+	}
+	if (!e && rows->n) {
+		res->var = w.all.ll / w.all.n;
+		res->valid = res->var > 0;
+		for (size_t i = 0; i < nsites; i++) {
+			share(&w, i, &res->site[i]);
+			res->sum += res->site[i].share;
+		}
+		share(&w, nsites, &res->running);
+		res->sum += res->running.share;
+	}
+	free(w.dense);
+	free(w.block);
+	free(w.by_block);
+	free(w.acc);
+	free(w.tail);
+	return e;
+}
+
+void ty_result_free(struct ty_result *res)
+{
+	free(res->site);
+	free(res->cls);
+	memset(res, 0, sizeof *res);
+}
+
+int ty_pass_variance(struct run *r, char *err)
+{
+	int e = ty_variance(&r->rows, r->sites.n, r->opt.tail, &r->res);
+	return e ? ty_err(err, e, "adding up requests: %s", strerror(-e)) : 0;
+}
