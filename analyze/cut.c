@@ -204,7 +204,7 @@ int ty_pass_cut(struct run *r, char *err)
 	if (e || !again)
 		return e;
 	ty_sites_free(&r->sites);
-	ty_rows_free(&r->rows);
+	ty_ledger_free(&r->rows);
 	e = sites_init(r);
 	return e ? ty_err(err, e, "out of memory") : cut_once(r, &again, err);
 }

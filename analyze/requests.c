@@ -254,7 +254,7 @@ static void write_row(struct ty_cut *c, struct ty_req *q)
 		sum += c->xs[i];
 	}
 	c->r->counts.negative += sum > row.latency;
-	fail(c, ty_rows_add(&c->r->rows, &row, c->touched, c->xs));
+	fail(c, ty_ledger_add(&c->r->rows, &row, c->touched, c->xs));
 }
 
 static void retire(struct ty_cut *c, struct ty_req *q)

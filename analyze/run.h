@@ -7,7 +7,7 @@
 #ifndef TY_RUN_H
 #define TY_RUN_H
 
-#include "analyze/rows.h"
+#include "analyze/ledger.h"
 #include "analyze/sites.h"
 #include "analyze/vec.h"
 #include "common/err.h"
@@ -85,7 +85,7 @@ struct run {
 	struct ty_tables t;
 	struct ty_names names;
 	struct ty_sites sites;
-	struct ty_rows rows;
+	struct ty_ledger rows;
 	struct ty_cut_counts counts;
 	struct ty_op_total *ops; /* [nops + 1] */
 	uint64_t stragglers;
@@ -128,7 +128,7 @@ int ty_rule_parse(struct run *r, const char *text, char *err);
 const char *ty_rule_name(enum ty_rule rule);
 
 /* Over requests already in r->rows; separate from the pass for tests. */
-int ty_variance(struct ty_rows *rows, size_t nsites, double tail, struct ty_result *res);
+int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res);
 void ty_result_free(struct ty_result *res);
 
 #endif

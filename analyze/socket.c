@@ -201,17 +201,34 @@ uint64_t ty_socket_next(const struct ty_cut *c)
 	return s->at < s->nchange ? s->change[s->at].at : UINT64_MAX;
 }
 
+/* Does "tcp LOCAL:PORT <- PEER:PORT" look like the serving end?  Clients get
+ * their port from the range for temporary ones. */
+static bool serving_end(const char *name)
+{
+	const char *arrow = strstr(name, " <- "), *local = arrow, *peer = strrchr(name, ':');
+	while (local && local > name && local[-1] != ':')
+		local--;
+	if (!local || peer < arrow)
+		return false;
+	int port = atoi(local), from = atoi(peer + 1);
+	return port > 0 && port < 32768 && port < from;
+}
+
 /* A descriptor of which nothing was seen receives as a socket.  Is it an
- * accepted connection?  Yes if its name says so, or if it came by fork, or as
- * a standard descriptor (inetd); no if its name says that we connected it. */
+ * accepted connection?  It may have come by fork or as a standard descriptor
+ * (inetd), or was accepted while recording was switched off. */
 static bool inherited(struct ty_cut *c, const struct ty_ev *ev, uint32_t process)
 {
 	const struct ty_descriptor *d = ty_descriptor_at(&c->r->t, process, ev->object, ev->end);
-	if (d && strstr(d->name, " <- "))
-		return true;
-	if (d && (strcmp(d->kind, "socket") || strstr(d->name, " -> ")))
+	bool before = c->r->t.processes[process].forked || ev->object <= 2;
+	if (!d || !*d->name)
+		return before;
+	if (strcmp(d->kind, "socket"))
 		return false;
-	return c->r->t.processes[process].forked || ev->object <= 2;
+	if (!strncmp(d->name, "tcp ", 4))
+		return serving_end(d->name);
+	/* the accepted end of a unix connection has the server's path, the other end has none */
+	return !strncmp(d->name, "unix ", 5) || (before && strncmp(d->name, "udp", 3));
 }
 
 /* ---- events ---- */

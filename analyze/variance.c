@@ -21,7 +21,7 @@ struct sums { double n, l, ll; };
 struct pair { double x, xl; };
 
 struct work {
-	struct ty_rows *rows;
+	struct ty_ledger *rows;
 	struct ty_result *res;
 	size_t nsites;
 	uint32_t blocks;
@@ -131,8 +131,8 @@ static int gather(struct work *w)
 	const uint32_t *site;
 	const uint64_t *ns;
 	size_t i = 0;
-	int e = ty_rows_rewind(w->rows);
-	while (!e && (e = ty_rows_next(w->rows, &row, &site, &ns)) == 1) {
+	int e = ty_ledger_rewind(w->rows);
+	while (!e && (e = ty_ledger_next(w->rows, &row, &site, &ns)) == 1) {
 		uint32_t b = w->block[i++];
 		struct sums *s = &w->by_block[b];
 		double l = (double)row->latency - w->res->mean;
@@ -199,7 +199,7 @@ static void share(struct work *w, size_t site, struct ty_share *out)
 /* Var(L) = sum over classes of n_c/n (var_c + (mean_c - mean)^2) */
 static int classes(struct work *w)
 {
-	struct ty_rows *rows = w->rows;
+	struct ty_ledger *rows = w->rows;
 	struct ty_result *res = w->res;
 	struct acc { double n, l, ll; } *a = NULL;
 	size_t cap = 0;
@@ -234,7 +234,7 @@ static int classes(struct work *w)
 	return res->cls ? 0 : -ENOMEM;
 }
 
-int ty_variance(struct ty_rows *rows, size_t nsites, double tail, struct ty_result *res)
+int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res)
 {
 	struct work w = { .rows = rows, .res = res, .nsites = nsites };
 	memset(res, 0, sizeof *res);

@@ -3,8 +3,8 @@
  * One small row per request, and its times by site as packed bytes beside it:
  * in memory up to a bound, beyond that in an unlinked temporary file.  Written
  * once in any order, then read back in the same order as often as needed. */
-#ifndef TY_ROWS_H
-#define TY_ROWS_H
+#ifndef TY_LEDGER_H
+#define TY_LEDGER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ struct ty_row {
 	uint32_t n;            /* sites with time in this request */
 };
 
-struct ty_rows {
+struct ty_ledger {
 	struct ty_row *v;
 	size_t n, cap;
 	/* packed times not yet in the file; then the file */
@@ -31,10 +31,10 @@ struct ty_rows {
 	size_t site_cap, ns_cap;
 };
 
-int ty_rows_add(struct ty_rows *r, const struct ty_row *row, const uint32_t *site, const uint64_t *ns);
-int ty_rows_rewind(struct ty_rows *r);
+int ty_ledger_add(struct ty_ledger *r, const struct ty_row *row, const uint32_t *site, const uint64_t *ns);
+int ty_ledger_rewind(struct ty_ledger *r);
 /* 1: the next row and row->n sites with their times; 0: end; < 0: errno. */
-int ty_rows_next(struct ty_rows *r, const struct ty_row **row, const uint32_t **site, const uint64_t **ns);
-void ty_rows_free(struct ty_rows *r);
+int ty_ledger_next(struct ty_ledger *r, const struct ty_row **row, const uint32_t **site, const uint64_t **ns);
+void ty_ledger_free(struct ty_ledger *r);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of requests (see rows.h).  Runs in readers.  Must stay true: memory is
+ * Rows of requests (see ledger.h).  Runs in readers.  Must stay true: memory is
  * 24 bytes a request plus at most `limit` of packed times, whatever the number
  * of waits. */
-#include "analyze/rows.h"
+#include "analyze/ledger.h"
 
 #include "analyze/vec.h"
 
@@ -21,7 +21,7 @@ static uint8_t *put(uint8_t *p, uint64_t x)
 	return p;
 }
 
-static int spill(struct ty_rows *r)
+static int spill(struct ty_ledger *r)
 {
 	if (!r->spill && !(r->spill = tmpfile()))
 		return -errno;
@@ -31,7 +31,7 @@ static int spill(struct ty_rows *r)
 	return 0;
 }
 
-int ty_rows_add(struct ty_rows *r, const struct ty_row *row, const uint32_t *site, const uint64_t *ns)
+int ty_ledger_add(struct ty_ledger *r, const struct ty_row *row, const uint32_t *site, const uint64_t *ns)
 {
 	int e = TY_RESERVE(r->v, r->cap, r->n + 1, (size_t)4096);
 	size_t most = (size_t)row->n * 2 * VARINT_MAX;
@@ -49,7 +49,7 @@ int ty_rows_add(struct ty_rows *r, const struct ty_row *row, const uint32_t *sit
 	return 0;
 }
 
-int ty_rows_rewind(struct ty_rows *r)
+int ty_ledger_rewind(struct ty_ledger *r)
 {
 	r->at = r->pos = r->in_len = r->in_pos = 0;
 	if (!r->spill)
@@ -60,7 +60,7 @@ int ty_rows_rewind(struct ty_rows *r)
 }
 
 /* The next packed byte: the file's first, then those still in memory; -1: none. */
-static int get_byte(struct ty_rows *r)
+static int get_byte(struct ty_ledger *r)
 {
 	if (r->in_pos < r->in_len)
 		return r->in[r->in_pos++];
@@ -73,7 +73,7 @@ static int get_byte(struct ty_rows *r)
 	return r->pos < r->len ? r->buf[r->pos++] : -1;
 }
 
-static int get(struct ty_rows *r, uint64_t *x)
+static int get(struct ty_ledger *r, uint64_t *x)
 {
 	*x = 0;
 	for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -87,7 +87,7 @@ static int get(struct ty_rows *r, uint64_t *x)
 	return -EIO;
 }
 
-int ty_rows_next(struct ty_rows *r, const struct ty_row **row, const uint32_t **site, const uint64_t **ns)
+int ty_ledger_next(struct ty_ledger *r, const struct ty_row **row, const uint32_t **site, const uint64_t **ns)
 {
 	if (r->at == r->n)
 		return 0;
@@ -111,7 +111,7 @@ int ty_rows_next(struct ty_rows *r, const struct ty_row **row, const uint32_t **
 	return 1;
 }
 
-void ty_rows_free(struct ty_rows *r)
+void ty_ledger_free(struct ty_ledger *r)
 {
 	if (r->spill)
 		fclose(r->spill);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers as people read them.  Runs in readers.  Must stay true: every number
+ * carries its unit, and text from a recording cannot control a terminal. */
+#include "analyze/fmt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *scaled(char buf[TY_FMT], double x, const char *unit)
+{
+	double a = fabs(x);
+	snprintf(buf, TY_FMT, "%.*f %s", a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2, x, unit);
+	return buf;
+}
+
+const char *ty_fmt_ns(char buf[TY_FMT], double ns)
+{
+	static const struct { double size; const char *unit; } units[] = {
+		{ 3600e9, "h" }, { 60e9, "min" }, { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" },
+	};
+	double a = fabs(ns);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (a >= units[i].size * (units[i].size > 1e9 ? 2 : 0.9995))
+			return scaled(buf, ns / units[i].size, units[i].unit);
+	snprintf(buf, TY_FMT, a > 0 ? "%.0f ns" : "0", ns);
+	return buf;
+}
+
+const char *ty_fmt_count(char buf[TY_FMT], uint64_t n)
+{
+	char plain[24];
+	int len = snprintf(plain, sizeof plain, "%llu", (unsigned long long)n), k = 0;
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[k++] = ' ';
+		buf[k++] = plain[i];
+	}
+	buf[k] = 0;
+	return buf;
+}
+
+const char *ty_fmt_bytes(char buf[TY_FMT], uint64_t n)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double x = (double)n / 1024;
+	size_t i = 0;
+	if (n < 1024) {
+		snprintf(buf, TY_FMT, "%u B", (unsigned)n);
+		return buf;
+	}
+	while (x >= 1023.5 && i + 1 < sizeof units / sizeof *units) {
+		x /= 1024;
+		i++;
+	}
+	return scaled(buf, x, units[i]);
+}
+
+const char *ty_fmt_percent(char buf[TY_FMT], double part)
+{
+	double x = part * 100;
+	snprintf(buf, TY_FMT, "%.*f %%", fabs(x) >= 99.95 ? 0 : 1, x == 0 ? 0.0 : x);
+	return buf;
+}
+
+/* Bytes of the character at p: a whole, well-formed start of UTF-8, else 1. */
+static size_t character(const char *p)
+{
+	unsigned char c = (unsigned char)*p;
+	size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+	for (size_t i = 1; i < n; i++)
+		if (((unsigned char)p[i] & 0xc0) != 0x80)
+			return 1;
+	return n;
+}
+
+static size_t copy(char *to, const char *from, size_t columns)
+{
+	size_t len = 0;
+	for (; columns && *from; columns--) {
+		size_t n = character(from);
+		if (n == 1 && ((unsigned char)*from < ' ' || (unsigned char)*from >= 0x7f))
+			to[len++] = '?';
+		else
+			memcpy(to + len, from, n), len += n;
+		from += n;
+	}
+	to[len] = 0;
+	return len;
+}
+
+const char *ty_fmt_fit(char *buf, size_t size, const char *text, unsigned width)
+{
+	size_t columns = 0;
+	if (size < 4 * (size_t)width + 1)
+		width = (unsigned)((size - 1) / 4);
+	for (const char *p = text; *p; p += character(p))
+		columns++;
+	if (columns <= width || width < 8) {
+		copy(buf, text, width);
+		return buf;
+	}
+	size_t head = (width - 3) / 2, tail = width - 3 - head, len = copy(buf, text, head);
+	const char *p = text;
+	for (size_t i = 0; i < columns - tail; i++)
+		p += character(p);
+	memcpy(buf + len, "...", 3);
+	copy(buf + len + 3, p, tail);
+	return buf;
+}
