@@ -7,10 +7,12 @@
  * are stored by name, so ids of another build do not matter.
  *
  * Named databases and what a value is:
- *   meta         text key -> JSON        format version, host, kernel, cpu, clocksource, command line,
- *                                        configuration text, tool version, start, end, arena locator, state
+ *   meta         text key -> text        format version, host, kernel, cpu, clocksource, command line,
+ *                                        configuration text, tool version, start, end, arena locator, state; lists and objects as JSON
  *   ops          u32 -> JSON             {name, class}
- *   processes threads modules descriptors labels   u32 -> JSON, the structs below
+ *   losses       u32 -> JSON             {name, what}
+ *   processes threads modules descriptors   u32 -> JSON, the structs below
+ *   labels       u32 -> text
  *   paths        u32 -> packed frames
  *   symbols      u32 module, u64 offset -> JSON    list of {function, file, line, inlined}, innermost first
  *   counters     u32 thread -> JSON      calls not recorded as events, losses, CPU and run-queue time
@@ -129,13 +131,16 @@ int ty_store_put_label(struct ty_store *s, uint32_t id, const char *text, char *
 int ty_store_put_symbols(struct ty_store *s, uint32_t module, uint64_t offset, const struct ty_symbol *y, size_t n, char *err);
 /* Events of one drain, grouped by thread, each thread's in order of end.
  * complete_to: all events with end <= this are in this or earlier blocks (but
- * for stragglers, threads preempted between clock and commit). */
+ * for stragglers, threads preempted between clock and commit).  Drains between
+ * two commits share a block: commit some ten times a second, not at each drain. */
 int ty_store_put_block(struct ty_store *s, const struct ty_ev *ev, size_t n, uint64_t complete_to, char *err);
 /* All puts since the last commit become visible together.  Grows the map when
- * it is full and tries again.  -ENOSPC: they are lost; the store stays usable. */
+ * it is full and tries again.  -ENOSPC or another negative errno: the events are
+ * lost, table rows are tried again with the next commit; the store stays usable. */
 int ty_store_commit(struct ty_store *s, bool sync, char *err);
-/* Drops the oldest blocks until the file needs no more than `bytes`, or until the
- * oldest block left ends after `before`; returns events dropped. */
+/* Drops the oldest blocks until the file needs no more than `bytes` and until the
+ * oldest block left ends after `before` (0: no such bound); returns events
+ * dropped, adds them up in the meta key "trimmed".  *err stays "" unless it failed. */
 uint64_t ty_store_trim(struct ty_store *s, uint64_t bytes, uint64_t before, char *err);
 uint64_t ty_store_size(struct ty_store *s); /* bytes of pages in use */
 
@@ -143,11 +148,13 @@ uint64_t ty_store_size(struct ty_store *s); /* bytes of pages in use */
 int ty_store_open(struct ty_store **ret, const char *path, char *err);
 int ty_store_refresh(struct ty_store *s, char *err); /* a running recording: read the tables again */
 void ty_store_close(struct ty_store *s);
+bool ty_store_recording(struct ty_store *s); /* a living recorder has the store open */
 const char *ty_store_meta(struct ty_store *s, const char *key); /* NULL: none */
 /* Walks all meta keys; stops when cb returns non-zero and returns that. */
 int ty_store_meta_each(struct ty_store *s, int (*cb)(void *arg, const char *key, const char *value), void *arg);
 const struct ty_op_info *ty_store_ops(struct ty_store *s, size_t *n);
 const char *const *ty_store_losses(struct ty_store *s, size_t *n); /* names, as in arena.h */
+const char *ty_store_loss_what(struct ty_store *s, size_t i); /* in words */
 const struct ty_process *ty_store_processes(struct ty_store *s, size_t *n);
 const struct ty_thread_info *ty_store_threads(struct ty_store *s, size_t *n);
 const struct ty_module_info *ty_store_modules(struct ty_store *s, size_t *n);
@@ -159,7 +166,8 @@ const struct ty_symbol *ty_store_symbols(struct ty_store *s, int32_t module, uin
 
 /* Events in order of end over all threads (stragglers, counted, may come late
  * but never out of order within their thread), with from <= end and begin <= to
- * (0, UINT64_MAX: all).  One scan holds one LMDB read transaction per block. */
+ * (0, UINT64_MAX: all).  One scan holds one LMDB read transaction per block;
+ * it must end before ty_store_refresh.  A store and its scans belong to one thread at a time. */
 struct ty_scan;
 int ty_scan_open(struct ty_scan **ret, struct ty_store *s, uint64_t from, uint64_t to, char *err);
 /* 1: *ev, *n hold the next events, valid until the next call; 0: end; < 0: errno. */
