@@ -4,7 +4,7 @@
 #   make test [T=name]      installs missing packages, builds, runs all tests or those whose name has T
 #   make demo               installs missing packages, builds, records examples/orders, prints the report
 #   make install uninstall  PREFIX=/usr/local DESTDIR=
-#   make lint format fuzz clean
+#   make lint fuzz clean    lint BASE_REVISION=main: clang-format, too, over what changed since
 # V=1 shows commands.  CC=clang.  SAN=address,undefined or SAN=thread: all but the library,
 # in a folder of its own.  SUITES="unit e2e ..." limits the tests.  EXTRA_CFLAGS, FUZZ_SECONDS=60.
 VERSION := 0.1.0
@@ -99,13 +99,9 @@ fuzz:
 	@$(MAKE) --no-print-directory CC=clang SAN=$(FUZZ_SAN) B=$B-fuzz fuzz-bin
 	@B=$B-fuzz T="$(T)" SUITES=fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
 
-# What people format by hand stays: the table and the programs made to look odd.
-FORMAT := $(filter-out examples/%,$(wildcard common/*.[ch] recorder/*.[ch] analyze/*.[ch] cli/*.[ch] preload/*.[ch] \
-	tests/unit/*.c tests/fuzz/*.c))
 lint:
-	@tools/lint.sh $(FORMAT)
-format:
-	clang-format -i $(FORMAT)
+	@BASE="$(BASE_REVISION)" tools/lint.sh $(wildcard common/*.[ch] recorder/*.[ch] analyze/*.[ch] cli/*.[ch] \
+		preload/*.[ch] include/tarry/*.h examples/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/e2e/*.[ch])
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/tarry $(DESTDIR)$(PREFIX)/include/tarry \
@@ -127,6 +123,6 @@ uninstall:
 clean:
 	rm -rf build build-*
 
-.PHONY: all unit fuzz-bin test-bin test demo fuzz lint format install uninstall clean
+.PHONY: all unit fuzz-bin test-bin test demo fuzz lint install uninstall clean
 .SECONDARY:
 -include $(shell find $B -name '*.d' 2>/dev/null)
