@@ -144,7 +144,7 @@ _Static_assert(KEYS <= 64, "a key is a bit of seen");
 
 #define FAIL(r, fmt, ...)                                                                           \
 	ty_err((r)->err, -EINVAL, "%s:%zu:%zu: " fmt, (r)->name, (r)->ev.start_mark.line + 1,         \
-	       (r)->ev.start_mark.column + 1 ##__VA_ARGS__)
+	       (r)->ev.start_mark.column + 1, ##__VA_ARGS__)
 
 static int unknown_key(struct reader *r, const char *key)
 {
