@@ -5,7 +5,7 @@
 #
 #   unit      every program in $B/tests/unit
 #   fuzz      every program in $B/tests/fuzz, FUZZ_SECONDS each, two at a time
-#   others    every executable tests/SUITE/*.sh; it gets B
+#   others    every executable tests/SUITE/*.sh but lib.sh; it gets B
 #
 # A test exits 0 (passed), 77 (skipped; the last line of output is the reason)
 # or else failed, and then its output is shown.  It is stopped after 120 s, or
@@ -13,7 +13,7 @@
 # tests has "suite" in its second line's comment and prints "ok NAME" and
 # "FAIL NAME" lines, which are counted.  T selects the test of exactly that
 # name or, when there is none, all whose names contain it, or else one program
-# of tests/e2e/run.sh such as op_mutex.
+# of tests/e2e/run.sh such as op_mutex or one case of tests/hazards/run.sh such as 12.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
@@ -37,7 +37,7 @@ list() { # -> NAME PATH, one a line
 			done ;;
 		*)
 			for f in tests/"$s"/*.sh; do
-				[ -x "$f" ] && echo "$s/$(basename "$f" .sh) $f"
+				[ -x "$f" ] && [ "${f##*/}" != lib.sh ] && echo "$s/$(basename "$f" .sh) $f"
 			done ;;
 		esac
 	done
@@ -127,7 +127,10 @@ fuzz_all() { # two at a time: reads NAME PATH
 }
 
 tests=$(list | select_tests)
-[ -z "$tests" ] && [ -f "tests/e2e/$T.c" ] && tests="e2e/$T tests/e2e/run.sh $T"
+if [ -z "$tests" ]; then
+	ls "tests/hazards/$T"* >/dev/null 2>&1 && tests="hazards/$T tests/hazards/run.sh $T"
+	[ -f "tests/e2e/$T.c" ] && tests="e2e/$T tests/e2e/run.sh $T"
+fi
 if [ -z "$tests" ]; then
 	echo "no test is called or contains '$T'"
 	echo "0 passed, 1 failed"
