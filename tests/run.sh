@@ -26,6 +26,12 @@ export B
 rm -rf "$LOGS"
 mkdir -p "$LOGS"
 passed=0 failed=0 skipped=0
+wrap=()
+# ThreadSanitizer's fixed places for its memory collide with more random addresses.
+if [ "${SAN:-}" = thread ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28)" -gt 28 ] &&
+	setarch "$(uname -m)" -R true 2>/dev/null; then
+	wrap=(setarch "$(uname -m)" -R)
+fi
 
 list() { # -> NAME PATH, one a line
 	local s f
@@ -75,7 +81,7 @@ run_one() { # NAME PATH [ARGUMENT]: writes the log, returns the status
 			"$corpus" "${seeds[@]}" >"$log" 2>&1 </dev/null ;;
 	*)
 		limit=$(limit_of "$2")
-		timeout -k 10 "$limit" "$2" ${3:+"$3"} >"$log" 2>&1 </dev/null
+		timeout -k 10 "$limit" "${wrap[@]}" "$2" ${3:+"$3"} >"$log" 2>&1 </dev/null
 		rc=$?
 		[ $rc = 124 ] || [ $rc = 137 ] && echo "stopped after $limit s" >>"$log"
 		return $rc ;;
