@@ -159,5 +159,7 @@ int main(int argc, char **argv)
 	int status = 0;
 	if (child > 0 && (waitpid(child, &status, 0) != child || status != 0))
 		fprintf(stderr, "orders: the clients failed\n");
-	return !t || status != 0 || report(&o, t, o.mode == BOTH ? r : NULL) != 0;
+	status = !t || status != 0 || report(&o, t, o.mode == BOTH ? r : NULL) != 0;
+	free(t);
+	return status;
 }
