@@ -20,6 +20,7 @@ int ty_cut_init(struct ty_cut *c, struct run *r)
 	r->ops = r->ops ? r->ops : calloc(r->t.nops + 1, sizeof *r->ops);
 	if (!c->th || !r->ops)
 		return -ENOMEM;
+	memset(r->cover, 0, sizeof r->cover);
 	memset(r->ops, 0, (r->t.nops + 1) * sizeof *r->ops);
 	for (size_t i = 0; i < r->t.nthreads; i++) {
 		const struct ty_thread_info *t = &r->t.threads[i];
@@ -44,6 +45,7 @@ static void book(struct ty_cut *c, const struct ty_ev *ev, struct ty_site *s)
 	s->total_all += ns;
 	o->waits++;
 	o->total += ns;
+	r->cover[ev->path < r->t.npaths ? r->names.kind[ev->path] : TY_PATH_NOT_TAKEN]++;
 	if (r->rule == TY_RULE_NONE)
 		fail(c, ty_site_stat(s, ns));
 }
@@ -100,6 +102,8 @@ static void wait_event(struct ty_cut *c, const struct ty_ev *ev)
 int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n)
 {
 	struct run *r = c->r;
+	if (n && !r->counts.first)
+		r->counts.first = ev->end;
 	uint64_t next = c->socket ? ty_socket_next(c) : UINT64_MAX;
 	for (const struct ty_ev *end = ev + n; ev < end && !c->error; ev++) {
 		if (ev->thread >= r->t.nthreads || c->th[ev->thread].process >= r->t.nprocesses) {
@@ -123,6 +127,7 @@ int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n)
 		}
 	}
 	r->counts.events += n;
+	r->counts.last = c->now;
 	return c->error;
 }
 

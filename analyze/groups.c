@@ -91,6 +91,15 @@ static int group_paths(struct run *r)
 	return e;
 }
 
+static void path_kinds(struct run *r)
+{
+	for (size_t i = 0; i < r->t.npaths; i++) {
+		uint16_t f = r->t.paths[i].flags;
+		r->names.kind[i] = f & TY_F_NO_PATH ? TY_PATH_NOT_TAKEN : f & TY_F_LEAF ? TY_PATH_LEAF
+			: f & TY_F_MISS ? TY_PATH_MISS : f & TY_F_CUT ? TY_PATH_CUT : TY_PATH_COMPLETE;
+	}
+}
+
 static int name_descriptors(struct run *r)
 {
 	struct intern t = { 0 };
@@ -122,9 +131,12 @@ int ty_pass_names(struct run *r, char *err)
 	n->match = calloc(r->t.npaths + 1, sizeof *n->match);
 	n->match_op = calloc(r->t.nops + 1, sizeof *n->match_op);
 	n->fd = calloc(r->t.nfds + 1, sizeof *n->fd);
-	int e = n->group && n->match && n->match_op && n->fd ? group_paths(r) : -ENOMEM;
+	n->kind = calloc(r->t.npaths + 1, sizeof *n->kind);
+	int e = n->group && n->kind && n->match && n->match_op && n->fd ? group_paths(r) : -ENOMEM;
 	if (!e && r->opt.by == TY_BY_OBJECT)
 		e = name_descriptors(r);
+	if (!e)
+		path_kinds(r);
 	for (uint32_t i = 0; !e && r->rule == TY_RULE_SITE && i < r->t.npaths; i++)
 		n->match[i] = ty_path_contains(r, i, r->rule_text);
 	for (size_t i = 0; !e && r->rule == TY_RULE_SITE && i < r->t.nops; i++)

@@ -43,6 +43,7 @@ struct ty_tables {
 struct ty_names {
 	uint32_t *group;     /* [npaths] what the path is booked under: a canonical path, or a function */
 	size_t ngroups;
+	uint8_t *kind;       /* [npaths] enum ty_path_kind */
 	bool *match, *match_op; /* [npaths] [nops] the text of rule site: occurs in it */
 	uint32_t *fd;        /* by object: [nfds] first descriptor of the same name */
 	char **function;     /* by function: [ngroups] */
@@ -57,6 +58,12 @@ struct ty_cut_counts {
 	uint64_t first, last;         /* ends of the first and last event */
 };
 struct ty_op_total { uint64_t waits, total, open, open_ns; };
+
+
+/* Time of sampled threads that no recorded wait covers, and what covers the rest (cover.c). */
+struct ty_unseen { uint64_t threads, wall, cpu, runq, waits, unseen; };
+/* Waits by what is known of their path. */
+enum ty_path_kind { TY_PATH_COMPLETE, TY_PATH_CUT, TY_PATH_LEAF, TY_PATH_MISS, TY_PATH_NOT_TAKEN, TY_PATH_KINDS };
 
 struct ty_share { double share, se, tail, mean; }; /* mean: ns a request */
 struct ty_class_stat { uint32_t label; uint64_t count; double mean, var; };
@@ -78,7 +85,7 @@ struct ty_result {
 struct run {
 	struct ty_options opt;
 	enum ty_rule rule;      /* in force; AUTO until the cut has decided */
-	const char *rule_text;  /* TEXT of site:TEXT */
+	char *rule_text;        /* TEXT of site:TEXT, owned */
 	struct ty_store *store; /* NULL in tests */
 	uint64_t from, to;      /* CLOCK_MONOTONIC ns */
 	uint64_t start;         /* of the recording */
@@ -89,6 +96,8 @@ struct run {
 	struct ty_cut_counts counts;
 	struct ty_op_total *ops; /* [nops + 1] */
 	uint64_t stragglers;
+	struct ty_unseen unseen;
+	uint64_t cover[TY_PATH_KINDS]; /* waits in the window */
 	struct ty_result res;
 	uint32_t *rank;         /* sites in the order of the report */
 	size_t nrank;
@@ -100,6 +109,7 @@ int ty_pass_load(struct run *r, char *err);
 int ty_pass_names(struct run *r, char *err);
 int ty_pass_cut(struct run *r, char *err);
 int ty_pass_variance(struct run *r, char *err);
+int ty_pass_cover(struct run *r, char *err);
 int ty_pass_rank(struct run *r, char *err);
 int ty_report_text(struct run *r, char *err);
 int ty_report_json(struct run *r, char *err);
@@ -126,6 +136,8 @@ const struct ty_descriptor *ty_descriptor_at(const struct ty_tables *t, uint32_t
 /* Parses a rule into r->rule and r->rule_text; -EINVAL. */
 int ty_rule_parse(struct run *r, const char *text, char *err);
 const char *ty_rule_name(enum ty_rule rule);
+/* "2.5s", "300ms", "2" from `start` on; a whole number of at least 1e9: CLOCK_MONOTONIC ns.  -EINVAL. */
+int ty_time_parse(const char *text, uint64_t start, uint64_t *ret);
 
 /* Over requests already in r->rows; separate from the pass for tests. */
 int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first pass: opens the store, takes its tables, and turns the options
+ * that depend on them (window, rule) into numbers.  Runs in readers.  Must stay
+ * true: nothing in the store is changed. */
+#include "analyze/run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "common/conf.h"
+
+static const char *const rule_names[] = { "auto", "socket", "marker", "site", "none" };
+
+const char *ty_rule_name(enum ty_rule rule)
+{
+	return rule_names[rule];
+}
+
+int ty_rule_parse(struct run *r, const char *text, char *err)
+{
+	for (unsigned i = 0; i < sizeof rule_names / sizeof *rule_names; i++)
+		if (i != TY_RULE_SITE && !strcmp(text, rule_names[i])) {
+			r->rule = (enum ty_rule)i;
+			return 0;
+		}
+	if (!strncmp(text, "site:", 5) && text[5]) {
+		r->rule = TY_RULE_SITE;
+		free(r->rule_text);
+		r->rule_text = strdup(text + 5);
+		return r->rule_text ? 0 : ty_err(err, -ENOMEM, "out of memory");
+	}
+	return ty_err(err, -EINVAL, "no rule '%s' for requests: there are auto, socket, marker, site:TEXT, none", text);
+}
+
+int ty_time_parse(const char *text, uint64_t start, uint64_t *ret)
+{
+	static const struct { const char *unit; double ns; } units[] = {
+		{ "", 1e9 }, { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { "m", 60e9 }, { "min", 60e9 },
+	};
+	char *end;
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	uint64_t raw = strtoull(text, &end, 10);
+	if (!*end && raw >= 1000000000) {
+		*ret = raw;
+		return errno ? -EINVAL : 0;
+	}
+	double x = strtod(text, &end);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (!strcmp(end, units[i].unit)) {
+			double ns = x * units[i].ns;
+			if (!(ns < 9e18))
+				return -EINVAL;
+			*ret = start + (uint64_t)llround(ns);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static void take_tables(struct run *r)
+{
+	r->t.ops = ty_store_ops(r->store, &r->t.nops);
+	r->t.processes = ty_store_processes(r->store, &r->t.nprocesses);
+	r->t.threads = ty_store_threads(r->store, &r->t.nthreads);
+	r->t.modules = ty_store_modules(r->store, &r->t.nmodules);
+	r->t.paths = ty_store_paths(r->store, &r->t.npaths);
+	r->t.fds = ty_store_descriptors(r->store, &r->t.nfds);
+}
+
+static void find_start(struct run *r)
+{
+	const char *text = ty_store_meta(r->store, "start");
+	r->start = text ? strtoull(text, NULL, 10) : 0;
+	if (r->start)
+		return;
+	r->start = UINT64_MAX;
+	for (size_t i = 0; i < r->t.nprocesses; i++)
+		if (r->t.processes[i].start < r->start)
+			r->start = r->t.processes[i].start;
+	if (r->start == UINT64_MAX)
+		r->start = 0;
+}
+
+static int find_window(struct run *r, char *err)
+{
+	r->from = 0;
+	r->to = UINT64_MAX;
+	if (r->opt.from && ty_time_parse(r->opt.from, r->start, &r->from))
+		return ty_err(err, -EINVAL, "--from: '%s' is not a time (2.5s, or CLOCK_MONOTONIC ns)", r->opt.from);
+	if (r->opt.to && ty_time_parse(r->opt.to, r->start, &r->to))
+		return ty_err(err, -EINVAL, "--to: '%s' is not a time (2.5s, or CLOCK_MONOTONIC ns)", r->opt.to);
+	if (r->from > r->to)
+		return ty_err(err, -EINVAL, "--from is after --to");
+	return 0;
+}
+
+/* Without --requests the configuration that was recorded decides, then `auto`. */
+static int find_rule(struct run *r, char *err)
+{
+	if (r->opt.requests)
+		return ty_rule_parse(r, r->opt.requests, err);
+	const char *text = ty_store_meta(r->store, "configuration");
+	struct ty_settings s;
+	int e = 0;
+	ty_settings_default(&s);
+	if (text && !ty_settings_parse(&s, "configuration", text, strlen(text), NULL))
+		e = ty_rule_parse(r, s.requests, err);
+	ty_settings_free(&s);
+	return e;
+}
+
+static int check_filters(struct run *r, char *err)
+{
+	bool process = !r->opt.process, thread = !r->opt.thread;
+	for (size_t i = 0; !process && i < r->t.nprocesses; i++)
+		process = r->t.processes[i].pid == r->opt.process;
+	for (size_t i = 0; !thread && i < r->t.nthreads; i++)
+		thread = r->t.threads[i].tid == r->opt.thread;
+	if (!process)
+		return ty_err(err, -ESRCH, "--process: no process %u in this recording", r->opt.process);
+	if (!thread)
+		return ty_err(err, -ESRCH, "--thread: no thread %u in this recording", r->opt.thread);
+	return 0;
+}
+
+int ty_pass_load(struct run *r, char *err)
+{
+	int e = ty_store_open(&r->store, r->opt.store, err);
+	if (e)
+		return e;
+	take_tables(r);
+	find_start(r);
+	e = find_window(r, err);
+	if (!e)
+		e = find_rule(r, err);
+	return e ? e : check_filters(r, err);
+}
+
+void ty_run_free(struct run *r)
+{
+	for (size_t i = 0; r->names.function && i < r->names.ngroups; i++)
+		free(r->names.function[i]);
+	free(r->names.function);
+	free(r->names.group);
+	free(r->names.kind);
+	free(r->names.match);
+	free(r->names.match_op);
+	free(r->names.fd);
+	free(r->rule_text);
+	free(r->ops);
+	free(r->rank);
+	ty_result_free(&r->res);
+	ty_sites_free(&r->sites);
+	ty_ledger_free(&r->rows);
+	if (r->store)
+		ty_store_close(r->store);
+	memset(r, 0, sizeof *r);
+}
