@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * The end of a recording, and what it lost. */
+#ifndef TY_FINISH_H
+#define TY_FINISH_H
+
+#include "recorder/recorder.h"
+
+/* Everything that should have been an event and is not. */
+uint64_t ty_lost_total(const struct ty_recorder *r, const struct ty_written *w);
+/* Names and lines of all addresses seen, into the store. */
+int ty_store_names(struct ty_recorder *r, struct ty_store *s, char *err);
+void ty_session_free(struct ty_recorder *r);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Starts the recorded command and stands in for it towards whoever started us:
+ * signals go on to it, its status comes back.  Runs in `tarry record`.  What
+ * must stay true: the child is forked before any thread exists and gets the
+ * signal mask and limits that we were given; every child of ours is reaped, for
+ * we may be PID 1 and are a subreaper (daemons' ends are seen that way).
+ */
+#include "recorder/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/err.h"
+#include "tarry/arena.h"
+
+static void signal_set(sigset_t *s)
+{
+	static const int list[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD };
+	sigemptyset(s);
+	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+		sigaddset(s, list[i]);
+}
+
+/* The library goes last: what somebody else preloads keeps its place. */
+static void set_environment(const char *library, const char *locator)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *list;
+	if (asprintf(&list, "%s%s%s", old ? old : "", old && *old ? ":" : "", library) < 0)
+		return;
+	setenv("LD_PRELOAD", list, 1);
+	setenv(TY_ENV_ARENA, locator, 1);
+	unsetenv(TY_ENV_STORE);
+	unsetenv(TY_ENV_CONFIG);
+}
+
+/* In the child; does not return. */
+static void become_command(int go, int failed, const char *path, char *const *argv, const char *library)
+{
+	char locator[128];
+	ssize_t n = read(go, locator, sizeof locator - 1);
+	if (n <= 0)
+		_exit(127); /* cancelled */
+	locator[n] = 0;
+	set_environment(library, locator);
+	execv(path, argv);
+	if (errno == ENOEXEC) { /* a script without #!, as execvp does it */
+		size_t argc = 0;
+		while (argv[argc])
+			argc++;
+		const char **sh = calloc(argc + 2, sizeof *sh);
+		if (sh) {
+			sh[0] = "/bin/sh";
+			sh[1] = path;
+			for (size_t i = 1; i <= argc; i++)
+				sh[i + 1] = argv[i];
+			execv(sh[0], (char *const *)sh);
+		}
+		errno = ENOEXEC;
+	}
+	int e = errno;
+	if (write(failed, &e, sizeof e) != sizeof e)
+		_exit(127);
+	_exit(127);
+}
+
+int ty_launch_fork(struct ty_launch *l, const char *path, char *const *argv, const char *library, char *err)
+{
+	int go[2], failed[2];
+	sigset_t set, old;
+	memset(l, 0, sizeof *l);
+	signal_set(&set);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
+		return ty_err(err, -errno, "cannot start the command: %s", strerror(errno));
+	sigprocmask(SIG_BLOCK, &set, &old);
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	l->pid = l->signals < 0 ? -1 : fork();
+	if (l->pid < 0)
+		return ty_err(err, -errno, "cannot start the command: %s", strerror(errno));
+	if (l->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		become_command(go[0], failed[1], path, argv, library);
+	}
+	close(go[0]);
+	close(failed[1]);
+	l->go = go[1];
+	l->failed = failed[0];
+	l->children = true;
+	signal(SIGPIPE, SIG_IGN); /* only now: the command keeps what we were given */
+	return 0;
+}
+
+int ty_launch_go(struct ty_launch *l, const char *locator)
+{
+	int e = 0;
+	ssize_t n = write(l->go, locator, strlen(locator));
+	close(l->go);
+	if (n == (ssize_t)strlen(locator))
+		while ((n = read(l->failed, &e, sizeof e)) < 0 && errno == EINTR)
+			;
+	close(l->failed);
+	if (n == sizeof e)
+		while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	return n == sizeof e ? -e : 0;
+}
+
+void ty_launch_cancel(struct ty_launch *l)
+{
+	close(l->go);
+	close(l->failed);
+	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static void reap(struct ty_launch *l)
+{
+	int st;
+	pid_t pid;
+	while ((pid = waitpid(-1, &st, WNOHANG)) > 0)
+		if (pid == l->pid) {
+			l->ended = true;
+			l->status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
+		}
+	l->children = pid == 0;
+}
+
+static void pass_on(struct ty_launch *l, const struct signalfd_siginfo *i)
+{
+	int sig = (int)i->ssi_signo;
+	bool ends = sig == SIGINT || sig == SIGTERM;
+	/* the terminal sends to the whole foreground group: the command has it already */
+	if (!l->ended && i->ssi_code != SI_KERNEL)
+		kill(l->pid, sig);
+	if (l->ended && ends) {
+		l->early = l->stop;
+		l->stop = true;
+	}
+}
+
+void ty_launch_signals(struct ty_launch *l)
+{
+	struct signalfd_siginfo i;
+	while (read(l->signals, &i, sizeof i) == sizeof i)
+		if (i.ssi_signo != SIGCHLD)
+			pass_on(l, &i);
+	reap(l);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Call paths: raw frames as the traced process sent them -> (module, offset)
+ * -> one path of the store, the same for all processes that ran through the
+ * same code.  Main thread only.  A path is resolved when the first event that
+ * names it is, by then the MODULE records it needs have been drained too.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+#include "recorder/recorder.h"
+
+#define KNOWN_FULL (TY_KNOWN / 4 * 3)
+#define PURGE_NS 1000000000ull /* clearing more often would only send paths again and again */
+
+static struct ty_raw_path *find_raw(const struct ty_recorder *r, uint64_t path)
+{
+	uint64_t *at = ty_map_find(&r->paths.by_hash, path);
+	return at && *at ? &r->paths.raw[*at - 1] : NULL;
+}
+
+bool ty_path_known(const struct ty_recorder *r, uint64_t path)
+{
+	return find_raw(r, path) != NULL;
+}
+
+const struct ty_raw_path *ty_path_raw(const struct ty_recorder *r, uint64_t path)
+{
+	return find_raw(r, path);
+}
+
+void ty_path_record(struct ty_recorder *r, const struct ty_rproc *p, const struct ty_rec_path *rec, uint32_t frames)
+{
+	struct ty_paths *t = &r->paths;
+	uint64_t *at = ty_map_put(&t->by_hash, rec->path);
+	if (!at || *at) /* known: sent again after the table was cleared */
+		return;
+	struct ty_raw_path raw = { .path = rec->path, .image = p->info.image, .gen = rec->gen, .count = (uint16_t)frames,
+				   .flags = ty_rec_flags(rec->w0) & TY_F_PARTIAL, .id = TY_NONE };
+	raw.frame = malloc(frames * sizeof *raw.frame + 1);
+	if (!raw.frame || ty_reserve(&t->raw, &t->cap, t->count + 1, sizeof *t->raw) < 0) {
+		free(raw.frame);
+		return;
+	}
+	memcpy(raw.frame, rec->frame, frames * sizeof *raw.frame);
+	t->raw[t->count++] = raw;
+	*at = t->count;
+}
+
+/* Remembers an address for the symbols at the end. */
+static void note_seen(struct ty_recorder *r, const struct ty_frame *f)
+{
+	struct ty_paths *t = &r->paths;
+	uint64_t *at = f->module < 0 ? NULL :
+			ty_map_put(&t->seen_at, ty_mix(f->offset) ^ ty_mix((uint64_t)f->module + 1) ^ f->exact);
+	if (!at || *at || ty_reserve(&t->seen, &t->seen_cap, t->seen_count + 1, sizeof *t->seen) < 0)
+		return;
+	t->seen[t->seen_count++] = (struct ty_address){ (uint32_t)f->module, f->exact, f->offset };
+	*at = t->seen_count;
+	r->modules.module[f->module].seen = true;
+}
+
+/* The store's id of a list of frames; a new one is written. */
+static uint32_t store_path(struct ty_recorder *r, const struct ty_frame *frame, uint32_t count, uint16_t flags)
+{
+	struct ty_paths *t = &r->paths;
+	uint64_t words[2 * TY_FRAMES_MAX + 1];
+	words[0] = flags;
+	for (uint32_t i = 0; i < count; i++) {
+		words[1 + 2 * i] = (uint64_t)(int64_t)frame[i].module << 1 | frame[i].exact;
+		words[2 + 2 * i] = frame[i].offset;
+	}
+	uint64_t *at = ty_map_put(&t->stored, XXH3_64bits(words, (1 + 2 * (size_t)count) * sizeof *words));
+	if (at && *at)
+		return (uint32_t)*at - 1;
+	uint32_t id = t->next++;
+	if (at)
+		*at = id + 1;
+	for (uint32_t i = 0; i < count; i++)
+		note_seen(r, &frame[i]);
+	ty_writer_path(r->writer, id, &(struct ty_path){ .flags = flags, .count = (uint16_t)count, .frames = frame });
+	return id;
+}
+
+static struct ty_frame to_frame(const struct ty_image *im, uint64_t gen, uint64_t raw)
+{
+	uint64_t address = raw & ~TY_FRAME_EXACT, base = 0;
+	bool exact = raw & TY_FRAME_EXACT;
+	/* a return address may be the first byte after its function, and after its module */
+	uint32_t m = im ? ty_module_find(im, gen, exact ? address : address - 1, &base) : TY_NONE;
+	return (struct ty_frame){ .module = m == TY_NONE ? -1 : (int32_t)m, .exact = exact, .offset = address - base };
+}
+
+/* No frames at all: they were dropped, or never sent. */
+static uint32_t missing(struct ty_recorder *r)
+{
+	if (!r->paths.missing)
+		r->paths.missing = store_path(r, NULL, 0, TY_F_MISS) + 1;
+	r->lost.path_missed++;
+	return r->paths.missing - 1;
+}
+
+/* One frame, the caller's address. */
+static uint32_t caller(struct ty_recorder *r, const struct ty_rproc *p, uint64_t address, uint16_t flags)
+{
+	uint16_t about = flags & (TY_F_NO_PATH | TY_F_PARTIAL);
+	about = about ? about : TY_F_NO_PATH;
+	uint64_t key = ty_mix(address ^ ty_mix(p->info.image ^ ty_mix(p->gen << 16 | about)));
+	uint64_t *at = ty_map_put(&r->paths.callers, key);
+	if (at && *at)
+		return (uint32_t)*at - 1;
+	struct ty_frame f = to_frame(p->image, p->gen, address);
+	uint32_t id = store_path(r, &f, address != 0, about);
+	if (at && (f.module >= 0 || address == 0)) /* its module may still be announced */
+		*at = id + 1;
+	return id;
+}
+
+uint32_t ty_path_resolve(struct ty_recorder *r, const struct ty_rproc *p, uint64_t path, uint16_t flags)
+{
+	if (!(path >> 63))
+		return caller(r, p, path, flags);
+	struct ty_raw_path *raw = find_raw(r, path);
+	if (!raw)
+		return missing(r);
+	if (raw->id != TY_NONE)
+		return raw->id;
+	struct ty_frame frame[TY_FRAMES_MAX];
+	struct ty_image **im = (struct ty_image **)ty_map_find(&r->modules.images, raw->image);
+	for (uint32_t i = 0; i < raw->count; i++)
+		frame[i] = to_frame(im ? *im : NULL, raw->gen, raw->frame[i]);
+	raw->id = store_path(r, frame, raw->count, raw->flags);
+	if (!r->set->self_check) {
+		free(raw->frame);
+		raw->frame = NULL;
+	}
+	return raw->id;
+}
+
+/* Forgets paths and ranges of images that no living process has. */
+static void drop_dead_images(struct ty_recorder *r)
+{
+	struct ty_paths *t = &r->paths;
+	struct ty_map live = { 0 };
+	size_t at = 0, n = 0;
+	uint64_t image, value;
+	while (ty_map_next(&r->modules.images, &at, &image, &value)) {
+		struct ty_image *im = (void *)(uintptr_t)value;
+		uint64_t *v = im->processes ? ty_map_put(&live, image) : NULL;
+		if (v)
+			*v = value;
+		if (v || im->processes)
+			continue;
+		free(im->range);
+		*im = (struct ty_image){ .id = im->id };
+	}
+	ty_map_free(&t->by_hash);
+	for (size_t i = 0; i < t->count; i++) {
+		uint64_t *v = ty_map_find(&live, t->raw[i].image) ? ty_map_put(&t->by_hash, t->raw[i].path) : NULL;
+		if (v) {
+			t->raw[n++] = t->raw[i];
+			*v = n;
+		} else {
+			free(t->raw[i].frame);
+		}
+	}
+	t->count = n;
+	ty_map_free(&live);
+}
+
+void ty_paths_purge(struct ty_recorder *r)
+{
+	struct ty_arena *a = r->arena.a;
+	if (atomic_load_explicit(&a->known_count, memory_order_relaxed) < KNOWN_FULL || r->now - r->known_at < PURGE_NS ||
+	    r->events.before.count)
+		return;
+	r->known_at = r->now;
+	for (uint32_t i = 0; i < TY_KNOWN; i++)
+		atomic_store_explicit(&a->known[i], 0, memory_order_relaxed);
+	atomic_store_explicit(&a->known_count, 0, memory_order_relaxed);
+	drop_dead_images(r);
+}
+
+void ty_paths_free(struct ty_recorder *r)
+{
+	struct ty_paths *t = &r->paths;
+	for (size_t i = 0; i < t->count; i++)
+		free(t->raw[i].frame);
+	free(t->raw);
+	free(t->seen);
+	ty_map_free(&t->by_hash);
+	ty_map_free(&t->callers);
+	ty_map_free(&t->stored);
+	ty_map_free(&t->seen_at);
+}
