@@ -8,9 +8,9 @@ for c in record report info dump ctl; do
 	refused 2 'no-such-option' "$TARRY" $c --no-such-option
 done
 refused 2 'nonsense' "$TARRY" nonsense
-refused 2 'command' "$TARRY" record
-refused 2 'command' "$TARRY" record -o a.tarry
-refused 2 'command' "$TARRY" record -o a.tarry --
+refused 2 'program|command' "$TARRY" record
+refused 2 'program|command' "$TARRY" record -o a.tarry
+refused 2 'program|command' "$TARRY" record -o a.tarry --
 refused 2 'argument|option' "$TARRY" record -o
 refused 2 'max-size|ten' "$TARRY" record --max-size ten -o a.tarry -- touch ran
 refused 2 'keep|ten' "$TARRY" record --keep ten -o a.tarry -- touch ran
