@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include "recorder/recorder.h"
 #include "recorder/sockets.h"
 
@@ -17,7 +18,10 @@
 #define PENDING_MAX 4096u
 #define PATIENCE_NS 500000000ull /* then a socket's peer is left out */
 
-enum ty_fd_state { UNKNOWN, NAMED };
+/* Value of a number in a process's table: bit 0: looked up and not closed
+ * since; the rest: hash of the name stored last, so that a number that means
+ * the same again is not stored again. */
+#define LOOKED_UP 1u
 
 struct pending { /* sockets whose tables may not be read yet */
 	uint32_t process;
@@ -32,6 +36,11 @@ struct ty_fd_queue {
 static void store(struct ty_recorder *r, uint32_t process, int32_t fd, uint64_t from, const char *kind,
 		  const char *name)
 {
+	uint64_t *st = ty_map_put(&r->reg.process[process]->fds, (uint64_t)fd);
+	uint64_t hash = XXH3_64bits(name, strlen(name)) & ~(uint64_t)LOOKED_UP;
+	if (!st || (*st & ~(uint64_t)LOOKED_UP) == hash)
+		return;
+	*st = hash | (*st & LOOKED_UP);
 	ty_writer_descriptor(r->writer, &(struct ty_descriptor){ .process = process, .fd = fd, .from = from,
 								 .kind = kind, .name = name });
 }
@@ -74,10 +83,10 @@ static void look_up(struct ty_recorder *r, struct ty_rproc *p, int32_t fd, uint6
 static void seen(struct ty_recorder *r, struct ty_rproc *p, uint64_t fd, uint64_t from)
 {
 	uint64_t *st = fd < FD_MAX && !p->info.ended ? ty_map_put(&p->fds, fd) : NULL;
-	if (!st || *st == NAMED || r->fd_budget == 0)
+	if (!st || (*st & LOOKED_UP) || r->fd_budget == 0)
 		return;
 	r->fd_budget--;
-	*st = NAMED;
+	*st |= LOOKED_UP;
 	look_up(r, p, (int32_t)fd, from);
 }
 
@@ -85,7 +94,7 @@ static void forget(struct ty_rproc *p, uint64_t fd)
 {
 	uint64_t *st = fd < FD_MAX ? ty_map_find(&p->fds, fd) : NULL;
 	if (st)
-		*st = UNKNOWN;
+		*st &= ~(uint64_t)LOOKED_UP;
 }
 
 static void forget_range(struct ty_rproc *p, uint64_t first, uint64_t last)

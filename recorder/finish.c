@@ -54,6 +54,9 @@ void ty_session_finish(struct ty_recorder *r, bool early, struct ty_summary *out
 	ty_checks_pass_end(r);
 	leave_running(r);
 	ty_events_finish(r);
+	struct timespec cpu;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	r->drain_cpu = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	ty_worker_stop(r->worker);
 	ty_modules_built(r);
 	ty_session_figures(r, out);

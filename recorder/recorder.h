@@ -71,7 +71,7 @@ struct ty_rproc {
 	struct ty_image *image;
 	uint64_t gen;
 	uint32_t slots;         /* in use */
-	struct ty_map fds;      /* fd -> enum ty_fd_state */
+	struct ty_map fds;      /* see descriptors.c */
 	struct ty_maps maps;
 	uint32_t older;         /* id + 1 of the process that had the pid before */
 	bool seen_start, replaced; /* replaced: by exec */
@@ -188,7 +188,7 @@ struct ty_recorder {
 	struct ty_sockets *sockets;
 	struct ty_fd_queue *fds;
 	struct ty_stack *stacks; /* sampled, waiting for their path's frames */
-	uint64_t began, began_real;
+	uint64_t began, began_real, drain_cpu;
 	bool stop_early;        /* no symbols: asked to end at once */
 };
 

@@ -98,19 +98,21 @@ void ty_process_store(struct ty_recorder *r, struct ty_rproc *p)
 	ty_writer_process(r->writer, p->id, &p->info);
 }
 
+static void replace(const char **at, const char *text)
+{
+	free((char *)*at);
+	*at = strdup(text ? text : "");
+}
+
 static void read_names(struct ty_rproc *p)
 {
 	char buf[4096], path[64];
 	ty_proc_cmdline((pid_t)p->info.pid, buf, sizeof buf);
-	free((char *)p->info.cmdline);
-	p->info.cmdline = strdup(buf);
-	if (p->info.exe && *p->info.exe)
-		return;
+	replace(&p->info.cmdline, buf);
 	snprintf(path, sizeof path, "/proc/%u/exe", p->info.pid);
 	ssize_t n = readlink(path, buf, sizeof buf - 1);
 	buf[n < 0 ? 0 : n] = 0;
-	free((char *)p->info.exe);
-	p->info.exe = strdup(buf);
+	replace(&p->info.exe, buf);
 }
 
 void ty_process_end(struct ty_recorder *r, struct ty_rproc *p, uint64_t when)
@@ -194,17 +196,14 @@ void ty_process_announced(struct ty_recorder *r, struct ty_rproc *p, uint16_t fl
 	if (!p->seen_start)
 		p->info.start = when;
 	p->seen_start = true;
-	if (*exe) {
-		free((char *)p->info.exe);
-		p->info.exe = strdup(exe);
-	}
+	if (*exe)
+		replace(&p->info.exe, exe);
 	if (fork && from) {
 		p->gen = from->gen;
 		ty_shared_inherit(p, from);
-		if ((!p->info.exe || !*p->info.exe) && from->info.exe) {
-			free((char *)p->info.exe);
-			p->info.exe = strdup(from->info.exe);
-		}
+		/* /proc may already show what the child has exec'd since */
+		replace(&p->info.exe, from->info.exe);
+		replace(&p->info.cmdline, from->info.cmdline);
 	}
 	ty_process_store(r, p);
 }
