@@ -7,8 +7,8 @@
  * are stored by name, so ids of another build do not matter.
  *
  * Named databases and what a value is:
- *   meta         text key -> text        format version, host, kernel, cpu, clocksource, command line,
- *                                        configuration text, tool version, start, end, arena locator, state; lists and objects as JSON
+ *   meta         text key -> JSON        format version, host, kernel, cpu, clocksource, command line,
+ *                                        configuration text, tool version, start, end, arena locator, state
  *   ops          u32 -> JSON             {name, class}
  *   losses       u32 -> JSON             {name, what}
  *   processes threads modules descriptors   u32 -> JSON, the structs below
@@ -175,6 +175,9 @@ int ty_scan_next(struct ty_scan *c, const struct ty_ev **ev, size_t *n, char *er
 uint64_t ty_scan_stragglers(const struct ty_scan *c);
 /* For progress: share of blocks done, 0..1. */
 double ty_scan_done(const struct ty_scan *c);
+/* What the blocks say without being unpacked.  first, last: smallest begin, largest end. */
+struct ty_extent { uint64_t blocks, events, first, last; };
+int ty_store_extent(struct ty_store *s, struct ty_extent *x, char *err);
 void ty_scan_close(struct ty_scan *c);
 
 #endif

@@ -228,6 +228,32 @@ int ty_scan_next(struct ty_scan *c, const struct ty_ev **ev, size_t *n, char *er
 	}
 }
 
+int ty_store_extent(struct ty_store *s, struct ty_extent *x, char *err)
+{
+	struct ty_scan c = { .s = s, .to = UINT64_MAX };
+	struct ty_seq_range range = ty_reader_blocks(s);
+	struct ty_block_head h;
+	MDB_txn *txn;
+	MDB_val v;
+	int r;
+	c.next = range.first;
+	c.last = range.last;
+	c.blocks = range.blocks;
+	*x = (struct ty_extent){ .first = UINT64_MAX };
+	while ((r = next_block(&c, &txn, &c.next, &v, &h, err)) == 1) {
+		mdb_txn_abort(txn);
+		x->blocks++;
+		x->events += h.count;
+		x->first = h.min_begin < x->first ? h.min_begin : x->first;
+		x->last = h.max_end > x->last ? h.max_end : x->last;
+		if (c.next++ == UINT64_MAX)
+			break;
+	}
+	if (x->blocks == 0)
+		x->first = 0;
+	return r < 0 ? r : 0;
+}
+
 uint64_t ty_scan_stragglers(const struct ty_scan *c)
 {
 	return c->stragglers;

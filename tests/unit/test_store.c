@@ -20,8 +20,8 @@ static void put_tables(struct ty_store *s)
 	recorded[TY_OP_fsync] = 7;
 	recorded[TY_OP_COUNT - 1] = 1ull << 40;
 	loss[TY_LOSS_CUT] = 3;
-	OK(ty_store_put_meta(s, "host", "box", err));
-	OK(ty_store_put_meta(s, "state", "recording", err));
+	OK(ty_store_put_meta(s, "host", "\"box\"", err));
+	OK(ty_store_put_meta(s, "state", "\"recording\"", err));
 	OK(ty_store_put_process(s, 0, &(struct ty_process){ .pid = 10, .ppid = 1, .parent = -1, .killed = true,
 		.ended = true, .image = UINT64_MAX, .start = 5, .end = 6, .exe = "/usr/bin/\xc3\xa4\xff",
 		.cmdline = "x \"quoted\"\n" }, err));
@@ -107,7 +107,7 @@ static void test_tables(void)
 	CU_ASSERT_TRUE(ty_store_recording(s));
 	put_tables(s);
 	OK(ty_store_commit(s, true, err));
-	OK(ty_store_put_meta(s, "state", "complete", err));
+	OK(ty_store_put_meta(s, "state", "\"complete\"", err));
 	OK(ty_store_commit(s, false, err));
 	ty_store_close(s);
 
@@ -115,7 +115,7 @@ static void test_tables(void)
 	size_t n;
 	int metas = 0;
 	CU_ASSERT_FALSE(ty_store_recording(s));
-	CU_ASSERT_STRING_EQUAL(ty_store_meta(s, "state"), "complete");
+	CU_ASSERT_STRING_EQUAL(ty_store_meta(s, "state"), "\"complete\"");
 	CU_ASSERT_STRING_EQUAL(ty_store_meta(s, "format"), "1");
 	CU_ASSERT_PTR_NULL(ty_store_meta(s, "none"));
 	CU_ASSERT_EQUAL(ty_store_meta_each(s, count_meta, &metas), 42);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `tarry dump`: events as text, one a line, in order of end.  Runs in readers.
+ * What is printed of one event stands in dump_event.c.  A reader of our output
+ * that goes away (head, less) is no error. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dump.h"
+#include "cli/cmd.h"
+
+enum { OPT_RAW = 256, OPT_PATHS, OPT_OP };
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "one JSON object a line, instead of columns; its times are CLOCK_MONOTONIC ns", 1 },
+	{ "paths", OPT_PATHS, NULL, 0, "the whole call path instead of the innermost function", 1 },
+	{ "raw", OPT_RAW, NULL, 0, "times as CLOCK_MONOTONIC ns, not since the start of the recording", 1 },
+	{ "from", 'f', "T", 0, "only events that end at T or later; T is a time since the start of the recording "
+		"(2.5s, 300ms), or CLOCK_MONOTONIC ns if it is a whole number of at least 1000000000", 2 },
+	{ "to", 't', "T", 0, "only events that begin at T or earlier", 2 },
+	{ "process", 'p', "PID", 0, "only this process", 2 },
+	{ "thread", 'T', "TID", 0, "only this thread", 2 },
+	{ "op", OPT_OP, "NAME", 0, "only this operation (recv) or class of operations (mutex)", 2 },
+	{ 0 }
+};
+
+static void parse_id(const char *arg, uint32_t *id, struct argp_state *state)
+{
+	char *end;
+	errno = 0;
+	unsigned long v = strtoul(arg, &end, 10);
+	if (*arg < '0' || *arg > '9' || *end || errno || v == 0 || v > INT32_MAX)
+		argp_error(state, "'%s' is no process or thread id", arg);
+	*id = (uint32_t)v;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct dump *d = state->input;
+	switch (key) {
+	case 'j': d->json = true; break;
+	case OPT_PATHS: d->paths = true; break;
+	case OPT_RAW: d->raw = true; break;
+	case OPT_OP: d->op = arg; break;
+	case 'f': d->run.opt.from = arg; break;
+	case 't': d->run.opt.to = arg; break;
+	case 'p': parse_id(arg, &d->run.opt.process, state); break;
+	case 'T': parse_id(arg, &d->run.opt.thread, state); break;
+	case ARGP_KEY_ARG:
+		if (d->run.opt.store)
+			argp_error(state, "one store at a time, not also '%s'", arg);
+		d->run.opt.store = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!d->run.opt.store)
+			argp_error(state, "which store? (tarry record writes one)");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+/* Marks which operations are wanted; -EINVAL when there is none of that name. */
+static int choose_ops(struct dump *d, char *err)
+{
+	const struct ty_tables *t = &d->run.t;
+	bool found = false;
+	d->wanted = calloc(t->nops + 1, 1);
+	if (!d->wanted)
+		return ty_err(err, -ENOMEM, "no memory");
+	for (size_t i = 0; i < t->nops; i++) {
+		d->wanted[i] = !d->op || !strcmp(d->op, t->ops[i].name) || !strcmp(d->op, t->ops[i].class_name);
+		found = found || d->wanted[i];
+	}
+	return found || !d->op ? 0 : ty_err(err, -EINVAL, "--op: no operation or class '%s' in this recording", d->op);
+}
+
+static bool wanted(const struct dump *d, const struct ty_ev *e)
+{
+	const struct ty_tables *t = &d->run.t;
+	const struct ty_options *o = &d->run.opt;
+	if (e->kind == TY_EV_MARK ? d->op != NULL : !d->wanted[e->op])
+		return false;
+	return (!o->thread || t->threads[e->thread].tid == o->thread) &&
+	       (!o->process || t->processes[t->threads[e->thread].process].pid == o->process);
+}
+
+/* 0 also when nobody reads any more. */
+static int print_all(struct dump *d, char *err)
+{
+	struct ty_scan *c;
+	const struct ty_ev *ev;
+	size_t n;
+	int r = ty_scan_open(&c, d->run.store, d->run.from, d->run.to, err);
+	if (r < 0)
+		return r;
+	while (!ferror(stdout) && (r = ty_scan_next(c, &ev, &n, err)) == 1)
+		for (size_t i = 0; i < n && !ferror(stdout); i++)
+			if (wanted(d, &ev[i]))
+				(d->json ? ty_dump_json : ty_dump_text)(d, &ev[i]);
+	ty_scan_close(c);
+	if (r >= 0 && (ferror(stdout) || fflush(stdout)))
+		return errno == EPIPE ? 0 : ty_err(err, -EIO, "cannot write: %s", strerror(errno));
+	return r < 0 ? r : 0;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+	static const struct argp argp = { options, parse, "STORE",
+		"Events as text, one a line, in the order in which they ended.\v"
+		"A line: time of the end in s, process/thread, kind, operation, object, duration, result, function.  "
+		"The store may still be being recorded.  Exit status: 0 all was printed, 1 it could not be, 2 usage.",
+		NULL, NULL, NULL };
+	struct dump d = { 0 };
+	char err[TY_ERR_MAX] = "";
+	argp_err_exit_status = TY_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &d))
+		return TY_EXIT_USAGE;
+	int e = ty_pass_load(&d.run, err);
+	bool usage = e == -EINVAL || e == -ESRCH;
+	if (!e) {
+		e = choose_ops(&d, err);
+		usage = e == -EINVAL;
+	}
+	if (!e)
+		e = print_all(&d, err);
+	if (e)
+		ty_say("%s", *err ? err : strerror(-e));
+	free(d.wanted);
+	ty_run_free(&d.run);
+	return !e ? TY_EXIT_OK : usage ? TY_EXIT_USAGE : TY_EXIT_FAIL;
+}

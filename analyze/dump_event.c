@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One event as a line of text or of JSON.  Runs in readers.  Must stay true:
+ * one event is one line whatever a recording's names contain, and numbers of
+ * 64 bits are written whole. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dump.h"
+#include "analyze/fmt.h"
+#include "analyze/names.h"
+
+static const char *const kinds[] = { "wait", "open", "wake", "mark" };
+static const char *const marks[] = { "none", "begin", "end", "pause", "resume" };
+static const struct { uint16_t flag; const char *name; } flags[] = {
+	{ TY_F_CONTENDED, "contended" }, { TY_F_SHARED, "shared" }, { TY_F_BROADCAST, "broadcast" },
+	{ TY_F_CLOCK, "clock" },
+};
+
+static const char *kind_of(const struct ty_ev *e) { return e->kind < 4 ? kinds[e->kind] : "unknown"; }
+static const char *mark_of(const struct ty_ev *e) { return e->op < 5 ? marks[e->op] : "unknown"; }
+
+static const char *path_kind(const struct ty_path *p)
+{
+	return p->flags & TY_F_NO_PATH ? "not_taken" : p->flags & TY_F_LEAF ? "leaf" : p->flags & TY_F_MISS ? "miss" :
+	       p->flags & TY_F_CUT ? "cut" : "complete";
+}
+
+/* The descriptor an event is about; -1: none. */
+static int64_t fd_of(const struct ty_ev *e)
+{
+	return e->cls < TY_CLASS_COUNT && ty_class_has_fd(e->cls) && e->object <= INT32_MAX ? (int64_t)e->object : -1;
+}
+
+static const char *fd_name(const struct dump *d, const struct ty_ev *e, int64_t fd)
+{
+	const struct ty_tables *t = &d->run.t;
+	const struct ty_descriptor *f = fd < 0 ? NULL :
+		ty_descriptor_at(t, t->threads[e->thread].process, (uint64_t)fd, e->end);
+	return f && f->name[0] ? f->name : NULL;
+}
+
+static const char *error_name(unsigned err, char *buf, size_t size)
+{
+	const char *name = strerrorname_np((int)err);
+	if (name)
+		snprintf(buf, size, "%s", name);
+	else
+		snprintf(buf, size, "errno %u", err);
+	return buf;
+}
+
+/* ---- text ---- */
+
+/* Text of a recording on our one line: control characters become '?'. */
+static void put_text(const char *s)
+{
+	for (; *s; s++)
+		putchar((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s);
+}
+
+static int text_line(void *arg, const struct ty_line *l)
+{
+	const struct dump *d = arg;
+	char buf[TY_NAME_MAX];
+	put_text(ty_line_name(&d->run, l, buf));
+	if (!d->paths)
+		return 1;
+	if (l->symbol && l->symbol->file) {
+		fputs(" (", stdout);
+		put_text(l->symbol->file);
+		printf(":%u)", l->symbol->line);
+	}
+	fputs(l->inlined ? " <i " : " < ", stdout);
+	return 0;
+}
+
+static void text_object(const struct dump *d, const struct ty_ev *e)
+{
+	int64_t fd = fd_of(e);
+	const char *name = fd_name(d, e, fd);
+	char fit[4 * 40 + 1];
+	if (name)
+		printf("%3" PRId64 " %-36s", fd, ty_fmt_fit(fit, sizeof fit, name, 36));
+	else if (fd >= 0)
+		printf("%3" PRId64 " %-36s", fd, "");
+	else if (e->object == TY_FD_NONE || e->object == 0)
+		printf("%-40s", "-");
+	else if (e->object >> 63 && e->cls == TY_CLASS_CLOSE)
+		printf("%" PRIu64 "..%-36" PRIu64, e->object << 1 >> 32, e->object & 0x7fffffff);
+	else
+		printf("0x%-38" PRIx64, e->object);
+}
+
+static void text_result(const struct ty_ev *e)
+{
+	char took[TY_FMT] = "-", result[32] = "ok";
+	if (e->kind != TY_EV_WAKE)
+		ty_fmt_ns(took, (double)(e->end - e->begin));
+	if (e->kind == TY_EV_OPEN)
+		strcpy(result, "in progress");
+	else if (e->err)
+		error_name(e->err, result, sizeof result);
+	else if (fd_of(e) >= 0)
+		snprintf(result, sizeof result, "%" PRIu64, e->aux);
+	printf("  %9s  %-11s  ", took, result);
+}
+
+void ty_dump_text(const struct dump *d, const struct ty_ev *e)
+{
+	const struct ty_tables *t = &d->run.t;
+	const struct ty_thread_info *th = &t->threads[e->thread];
+	int64_t at = (int64_t)(e->end - d->run.start);
+	char who[32];
+	if (d->raw)
+		printf("%" PRIu64, e->end);
+	else
+		printf("%s%4" PRIu64 ".%09" PRIu64, at < 0 ? "-" : "", (uint64_t)llabs(at) / 1000000000,
+		       (uint64_t)llabs(at) % 1000000000);
+	snprintf(who, sizeof who, "%u/%u", t->processes[th->process].pid, th->tid);
+	printf("  %-15s  %s  ", who, kind_of(e));
+	if (e->kind == TY_EV_MARK) {
+		printf("%s %" PRIu64 " ", mark_of(e), e->object);
+		put_text(ty_store_label(d->run.store, (uint32_t)e->aux));
+		putchar('\n');
+		return;
+	}
+	printf("%-24s  ", t->ops[e->op].name);
+	text_object(d, e);
+	text_result(e);
+	ty_path_each(&d->run, e->path, text_line, (void *)(uintptr_t)d);
+	const char *kind = path_kind(&t->paths[e->path]);
+	if (strcmp(kind, "complete") != 0)
+		printf(" [%s]", kind);
+	putchar('\n');
+}
+
+/* ---- JSON ---- */
+
+static void put_json(const char *s)
+{
+	json_t *j = s ? json_string(s) : NULL;
+	if (!j || json_dumpf(j, stdout, JSON_ENCODE_ANY))
+		fputs("null", stdout);
+	json_decref(j);
+}
+
+static int json_line(void *arg, const struct ty_line *l)
+{
+	const struct dump *d = ((void **)arg)[0];
+	bool *first = ((void **)arg)[1];
+	fputs(*first ? "{\"function\":" : ",{\"function\":", stdout);
+	*first = false;
+	put_json(l->symbol ? l->symbol->function : NULL);
+	fputs(",\"module\":", stdout);
+	put_json(l->frame->module < 0 ? NULL : ty_module_name(&d->run.t, l->frame->module));
+	printf(",\"offset\":\"0x%" PRIx64 "\",\"file\":", l->frame->offset);
+	put_json(l->symbol ? l->symbol->file : NULL);
+	if (l->symbol && l->symbol->line)
+		printf(",\"line\":%u", l->symbol->line);
+	else
+		fputs(",\"line\":null", stdout);
+	printf(",\"inlined\":%s}", l->inlined ? "true" : "false");
+	return 0;
+}
+
+static int json_leaf(void *arg, const struct ty_line *l)
+{
+	const struct dump *d = arg;
+	char buf[TY_NAME_MAX];
+	put_json(ty_line_name(&d->run, l, buf));
+	return 1;
+}
+
+static void json_path(const struct dump *d, const struct ty_ev *e)
+{
+	bool first = true;
+	void *arg[2] = { (void *)(uintptr_t)d, &first };
+	printf(",\"path_kind\":\"%s\",\"function\":", path_kind(&d->run.t.paths[e->path]));
+	if (!ty_path_each(&d->run, e->path, json_leaf, arg[0]))
+		fputs("null", stdout);
+	if (!d->paths)
+		return;
+	fputs(",\"path\":[", stdout);
+	ty_path_each(&d->run, e->path, json_line, arg);
+	putchar(']');
+}
+
+static void json_object_of(const struct dump *d, const struct ty_ev *e)
+{
+	int64_t fd = fd_of(e);
+	if (fd >= 0)
+		printf(",\"object\":null,\"fd\":%" PRId64 ",\"name\":", fd);
+	else if (e->object == TY_FD_NONE || e->object == 0)
+		fputs(",\"object\":null,\"fd\":null,\"name\":", stdout);
+	else
+		printf(",\"object\":\"0x%" PRIx64 "\",\"fd\":null,\"name\":", e->object);
+	put_json(fd_name(d, e, fd));
+}
+
+void ty_dump_json(const struct dump *d, const struct ty_ev *e)
+{
+	const struct ty_tables *t = &d->run.t;
+	const struct ty_thread_info *th = &t->threads[e->thread];
+	char buf[32];
+	printf("{\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"pid\":%u,\"tid\":%u,\"kind\":\"%s\"",
+	       e->begin, e->end, t->processes[th->process].pid, th->tid, kind_of(e));
+	if (e->kind == TY_EV_MARK) {
+		printf(",\"mark\":\"%s\",\"request\":%" PRIu64 ",\"label\":", mark_of(e), e->object);
+		put_json(ty_store_label(d->run.store, (uint32_t)e->aux));
+		fputs("}\n", stdout);
+		return;
+	}
+	fputs(",\"operation\":", stdout);
+	put_json(t->ops[e->op].name);
+	fputs(",\"class\":", stdout);
+	put_json(t->ops[e->op].class_name);
+	json_object_of(d, e);
+	printf(",\"duration_ns\":%" PRIu64 ",\"errno\":%u,\"error\":", e->end - e->begin, e->err);
+	put_json(e->err ? error_name(e->err, buf, sizeof buf) : NULL);
+	printf(",\"aux\":%" PRIu64 ",\"flags\":[", e->aux);
+	const char *comma = "";
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (e->flags & flags[i].flag) {
+			printf("%s\"%s\"", comma, flags[i].name);
+			comma = ",";
+		}
+	putchar(']');
+	json_path(d, e);
+	fputs("}\n", stdout);
+}
