@@ -95,6 +95,7 @@ static void test_hash_and_imports(void)
 	CU_ASSERT_STRING_EQUAL(text, "a string");
 	CU_ASSERT_EQUAL(ty_elf_read(e, vaddr, cmd, (size_t)1 << 40), -EFAULT);
 	CU_ASSERT_EQUAL(ty_elf_read(e, UINT64_MAX - 3, cmd, 8), -EFAULT);
+	dlclose(h);
 	CU_ASSERT_EQUAL(truncate(path, 64), 0);
 	CU_ASSERT(ty_elf_changed(e));
 	CU_ASSERT_EQUAL(ty_elf_read(e, vaddr, text, 9), -EFAULT);
