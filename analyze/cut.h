@@ -20,6 +20,7 @@ struct ty_req {
 	uint64_t begin, last;   /* last: end of the last send so far, valid when answered */
 	uint64_t since;         /* in the present state since */
 	uint32_t carrier;       /* thread, TY_NONE: none */
+	uint32_t thread;        /* the last one that carried it */
 	uint32_t cls;           /* label */
 	uint32_t pins;          /* threads whose wait in progress may still belong to it */
 	bool answered, closed, held;
@@ -80,8 +81,9 @@ void ty_req_touch(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t 
 void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at); /* no thread carries it from `at` on */
 void ty_req_answer(struct ty_cut *c, struct ty_req *q, uint64_t at);
 void ty_req_close(struct ty_cut *c, struct ty_req *q);
-/* A receive that came while a send that began earlier was still returning: q ends, another begins, at `at`. */
-struct ty_req *ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at);
+/* A receive came while a send that began earlier was still returning: what was
+ * before `at` is a request of its own, and q begins there. */
+void ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at);
 void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site); /* a thread with requests waited */
 void ty_req_close_all(struct ty_cut *c);
 

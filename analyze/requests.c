@@ -96,6 +96,8 @@ static void set_held(struct ty_req *q, uint64_t at)
 
 static void set_carried(struct ty_cut *c, struct ty_req *q, uint64_t at)
 {
+	if (at < q->since)
+		at = q->since;
 	if (q->held)
 		push(c, q, TY_SITE_HELD, q->since, at);
 	q->held = false;
@@ -112,7 +114,7 @@ static void link_head(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint6
 	q->prev = NULL;
 	q->next = th->head;
 	th->head = q;
-	q->carrier = thread;
+	q->carrier = q->thread = thread;
 }
 
 static void unlink_req(struct ty_carrier *th, struct ty_req *q)
@@ -184,7 +186,7 @@ void ty_req_touch(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t 
 
 /* ---- life ---- */
 
-struct ty_req *ty_req_open(struct ty_cut *c, uint32_t thread, uint64_t at, struct ty_req **owner)
+static struct ty_req *new_req(struct ty_cut *c, uint32_t thread, uint64_t at)
 {
 	struct ty_req *q = c->free;
 	if (q) {
@@ -194,16 +196,25 @@ struct ty_req *ty_req_open(struct ty_cut *c, uint32_t thread, uint64_t at, struc
 		return NULL;
 	}
 	struct ty_req keep = *q;
-	*q = (struct ty_req){ .begin = at, .since = at, .carrier = TY_NONE, .cls = TY_NONE, .owner = owner,
+	*q = (struct ty_req){ .begin = at, .since = at, .carrier = TY_NONE, .thread = thread, .cls = TY_NONE,
 			      .part = keep.part, .cap = keep.cap, .fold = keep.fold, .fold_cap = keep.fold_cap };
 	q->all_next = c->all;
 	if (c->all)
 		c->all->all_prev = q;
 	c->all = q;
+	c->r->counts.begun++;
+	return q;
+}
+
+struct ty_req *ty_req_open(struct ty_cut *c, uint32_t thread, uint64_t at, struct ty_req **owner)
+{
+	struct ty_req *q = new_req(c, thread, at);
+	if (!q)
+		return NULL;
 	link_head(c, q, thread, at);
+	q->owner = owner;
 	if (owner)
 		*owner = q;
-	c->r->counts.begun++;
 	return q;
 }
 
@@ -280,7 +291,7 @@ void ty_req_close(struct ty_cut *c, struct ty_req *q)
 	if (q->closed)
 		return;
 	q->counted = q->begin >= r->from && (q->answered ? q->last : q->begin) <= r->to &&
-		     (q->carrier == TY_NONE || c->th[q->carrier].counted);
+		     c->th[q->thread].counted;
 	if (q->carrier != TY_NONE)
 		detach(c, q, c->now);
 	q->closed = true;
@@ -291,27 +302,36 @@ void ty_req_close(struct ty_cut *c, struct ty_req *q)
 		retire(c, q);
 }
 
-struct ty_req *ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at)
+void ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at)
 {
-	uint32_t thread = q->carrier;
-	struct ty_req **owner = q->owner;
-	struct ty_req *n = ty_req_open(c, thread, at, NULL);
-	if (!n)
-		return q;
-	for (size_t i = q->firm; i < q->n; i++)
-		if (q->part[i].end > at)
-			push(c, n, q->part[i].site, q->part[i].begin > at ? q->part[i].begin : at, q->part[i].end);
-	truncate_parts(q, at);
-	for (uint32_t i = 0; i < q->nagain; i++)
-		if (q->again[i] > at)
-			n->again[n->nagain++] = q->again[i];
-	n->again_thread = q->again_thread;
-	ty_req_answer(c, q, at);
-	ty_req_close(c, q);
-	n->owner = owner;
-	if (owner)
-		*owner = n;
-	return n;
+	struct ty_req *old = new_req(c, q->thread, q->begin);
+	if (!old)
+		return;
+	size_t k = 0;
+	for (size_t i = 0; i < q->n; i++) {
+		struct ty_part p = q->part[i];
+		if (p.begin < at)
+			push(c, old, p.site, p.begin, p.end < at ? p.end : at);
+		if (p.end > at) {
+			q->part[k] = p;
+			q->part[k++].begin = p.begin > at ? p.begin : at;
+		}
+	}
+	if (q->held && q->since < at)
+		push(c, old, TY_SITE_HELD, q->since, at);
+	q->n = k;
+	q->firm = 0;
+	old->cls = q->cls;
+	for (size_t i = 0; i < q->nfold; i++)
+		if (!TY_RESERVE(old->fold, old->fold_cap, old->nfold + 1, (size_t)16))
+			old->fold[old->nfold++] = q->fold[i];
+	q->nfold = 0;
+	q->begin = at;
+	if (q->since < at)
+		q->since = at;
+	q->nagain = 0;
+	ty_req_answer(c, old, at);
+	ty_req_close(c, old);
 }
 
 void ty_req_close_all(struct ty_cut *c)
@@ -335,6 +355,8 @@ static void settle(struct ty_cut *c, struct ty_carrier *th, const struct ty_ev *
 		struct ty_pend *p = &th->pend[i];
 		struct ty_req *q = p->req;
 		uint64_t b = ev->begin > p->from ? ev->begin : p->from;
+		if (b < q->begin) /* it was split meanwhile */
+			b = q->begin;
 		uint64_t e = ev->end < p->to ? ev->end : p->to;
 		if (b < e && q->answered && p->to <= q->last)
 			push_firm(c, q, site, b, e);

@@ -9,10 +9,14 @@
 
 #include <math.h>
 
-#define BLOCKS_FEW 20u
-#define BLOCKS_MANY 50u
-#define MANY 5000u     /* requests from which on there are more blocks */
-#define PER_BLOCK 2u   /* requests a block needs at least */
+#define BLOCKS 20u     /* at least; a block has at least two requests */
+
+/* More blocks make steadier errors, longer ones keep what is correlated in time
+ * together.  widen: Student's t for blocks - 1 over the normal quantile, both
+ * at 97.5 %, so that +- 1.96 errors are a 95 % interval whatever the blocks. */
+static const struct { size_t requests; uint32_t blocks; double widen; } plan[] = {
+	{ 10000, 100, 1.0124 }, { 1000, 50, 1.0253 }, { 2 * BLOCKS, BLOCKS, 1.0679 }, { 0, 1, 1 },
+};
 
 struct order { uint64_t end; size_t row; };
 
@@ -25,6 +29,7 @@ struct work {
 	struct ty_result *res;
 	size_t nsites;
 	uint32_t blocks;
+	double widen;
 	uint8_t *block;     /* [rows] */
 	struct sums all, *by_block;
 	uint32_t *dense;    /* [nsites + 1] accumulator + 1 of a site with time in requests; last: running */
@@ -85,7 +90,11 @@ static int latencies(struct work *w, double tail)
 static int assign_blocks(struct work *w)
 {
 	size_t n = w->rows->n;
-	w->blocks = n >= MANY ? BLOCKS_MANY : n >= BLOCKS_FEW * PER_BLOCK ? BLOCKS_FEW : 1;
+	size_t k = 0;
+	while (n < plan[k].requests)
+		k++;
+	w->blocks = plan[k].blocks;
+	w->widen = plan[k].widen;
 	w->res->blocks = w->blocks > 1 ? w->blocks : 0;
 	w->block = calloc(n, 1);
 	w->by_block = calloc(w->blocks, sizeof *w->by_block);
@@ -193,7 +202,7 @@ static void share(struct work *w, size_t site, struct ty_share *out)
 		sq += d * d;
 	}
 	double var = (sq - sum * sum / w->blocks) * (w->blocks - 1) / w->blocks;
-	out->se = var > 0 ? sqrt(var) : 0;
+	out->se = var > 0 ? w->widen * sqrt(var) : 0;
 }
 
 /* Var(L) = sum over classes of n_c/n (var_c + (mean_c - mean)^2) */
