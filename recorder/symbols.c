@@ -235,7 +235,7 @@ static const struct function *function_at(const struct ty_symbols *s, uint64_t v
 	return NULL;
 }
 
-int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_symbol *out, size_t max)
+int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_symbol *out, size_t max)
 {
 	struct ty_symbols *s = symbols_of(e);
 	struct ty_src src[MAX_INLINE];
@@ -255,11 +255,11 @@ int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_symbol
 			raw = f->name;
 		if (!raw)
 			raw = "?";
-		out[i] = (struct ty_symbol){ .name = readable(s, raw), .file = src[i].file, .line = src[i].line,
+		out[i] = (struct ty_elf_symbol){ .name = readable(s, raw), .file = src[i].file, .line = src[i].line,
 					     .inlined = i < n - 1 };
 	}
 	if (n == 0 && f) {
-		out[0] = (struct ty_symbol){ .name = readable(s, f->name) };
+		out[0] = (struct ty_elf_symbol){ .name = readable(s, f->name) };
 		n = 1;
 	}
 	return n;

@@ -5,7 +5,7 @@
 
 #include "recorder/elf.h"
 
-struct ty_symbol {
+struct ty_elf_symbol {
 	const char *name; /* demangled, without parameters; never NULL */
 	const char *file; /* NULL if unknown */
 	unsigned line;    /* 0 if unknown */
@@ -22,7 +22,7 @@ struct ty_symbol {
  * Debug information is taken from the file, or by build-id or .gnu_debuglink
  * from this host's usual folders.  The first call of an e reads the symbol
  * tables. */
-int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_symbol *out, size_t max);
+int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_symbol *out, size_t max);
 
 /* Also ask the debuginfod servers of $DEBUGINFOD_URLS, which may take minutes.
  * Only before the first ty_symbols_at of e. */
