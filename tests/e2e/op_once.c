@@ -37,6 +37,7 @@ static NOINLINE void second(void *p)
 		CHECK(pthread_once(&po[i], slow) == 0);
 	else
 		call_once(&co[i - 7], slow);
+	__asm__ volatile(""); /* no tail call */
 }
 static void until_inside(void *p)
 {
@@ -57,8 +58,8 @@ int main(void)
 	for (int i = 0; i < 13; i++)
 		call_once(&co[0], slow);
 	expect("pthread_once", "path second", 7);
-	expect("pthread_once", "fast", 17);
+	expect("pthread_once", "fast", 17 + 7); /* who runs the function does not wait */
 	expect("call_once", "path second", 5);
-	expect("call_once", "fast", 13);
+	expect("call_once", "fast", 13 + 5);
 	return 0;
 }

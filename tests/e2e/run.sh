@@ -16,7 +16,7 @@ plugins() { # what op_aio links and op_dlclose loads
 one() {
 	local n=$1 flags libs= rc1 rc2
 	flags=$(sed -n 's/^ \* flags: //p' "$TOP/tests/e2e/$n.c")
-	case $(sed -n 's/^ \* libs: //p' "$TOP/tests/e2e/$n.c") in aio) libs="-L$W -laio -Wl,-rpath,$W" ;; esac
+	case $(sed -n 's/^ \* libs: //p' "$TOP/tests/e2e/$n.c") in aio) libs="-Wl,--no-as-needed -L$W -laio -Wl,-rpath,$W" ;; esac
 	build "$n" $flags $libs -ldl 2>"$W/cc" || { sed 's/^/     | /' "$W/cc"; return; }
 	timeout -k 5 30 "$W/$n" >"$W/bare" 2>&1 </dev/null
 	rc1=$?

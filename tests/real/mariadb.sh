@@ -29,5 +29,5 @@ queries() { awk '$1 == "total:" { print $2 }' "$W/$1.out"; }
 errors() { awk '/ignored errors:/ { print $3 }' "$W/$1.out"; }
 $PY "$CHECKS/check.py" "$TARRY" "$STORE" \
 	--few "$FEW_FROM" "$FEW_TO" "$(queries FEW)" --main "$MAIN_FROM" "$MAIN_TO" "$(queries MAIN)" \
-	--failed "$(errors MAIN)" --top pthread_cond_timedwait --trace "$W/trace.txt" || FAILED=1
+	--failed "$(errors FEW)" "$(errors MAIN)" --top pthread_cond_timedwait --trace "$W/trace.txt" || FAILED=1
 exit $FAILED
