@@ -19,9 +19,9 @@ cat <<TEXT
 == What to look at
 1. Share, first column: how much of the variance of latency comes from waiting
    at this place.  All shares, "running" included, add up to 100 %.
-2. lock_row is at the top although orders spend more time in payment_call: a
-   wait that is long for everybody makes nobody slow, a wait that is long for a
-   few makes the tail.
+2. Compare lock_row with payment_call: its part of the variance is much larger
+   than its part of the time (total).  A wait that is the same for everybody
+   makes nobody slow; one that is long for a few makes the tail.
 3. The call path says which of the program's functions asked.
 4. The service measured the same shares itself, without tarry:
 TEXT
