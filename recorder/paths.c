@@ -91,11 +91,11 @@ static struct ty_frame to_frame(const struct ty_image *im, uint64_t gen, uint64_
 	return (struct ty_frame){ .module = m == TY_NONE ? -1 : (int32_t)m, .exact = exact, .offset = address - base };
 }
 
-/* No frames at all: they were dropped, or never sent. */
+/* Its frames were dropped: one unknown frame, for a path has at least one. */
 static uint32_t missing(struct ty_recorder *r)
 {
 	if (!r->paths.missing)
-		r->paths.missing = store_path(r, NULL, 0, TY_F_MISS) + 1;
+		r->paths.missing = store_path(r, &(struct ty_frame){ .module = -1 }, 1, TY_F_MISS) + 1;
 	r->lost.path_missed++;
 	return r->paths.missing - 1;
 }
@@ -109,8 +109,8 @@ static uint32_t caller(struct ty_recorder *r, const struct ty_rproc *p, uint64_t
 	uint64_t *at = ty_map_put(&r->paths.callers, key);
 	if (at && *at)
 		return (uint32_t)*at - 1;
-	struct ty_frame f = to_frame(p->image, p->gen, address);
-	uint32_t id = store_path(r, &f, address != 0, about);
+	struct ty_frame f = address ? to_frame(p->image, p->gen, address) : (struct ty_frame){ .module = -1 };
+	uint32_t id = store_path(r, &f, 1, about);
 	if (at && (f.module >= 0 || address == 0)) /* its module may still be announced */
 		*at = id + 1;
 	return id;

@@ -8,9 +8,11 @@
  */
 #include "recorder/writer.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include "common/err.h"
 #include "recorder/proc.h"
@@ -39,6 +41,7 @@ struct item {
 
 struct ty_writer {
 	struct ty_store *store;
+	char *path;
 	pthread_t thread;
 	pthread_mutex_t lock; /* all below up to `total` */
 	pthread_cond_t wake;
@@ -67,11 +70,19 @@ static void push(struct ty_writer *w, struct item *it)
 	pthread_mutex_unlock(&w->lock);
 }
 
+/* LMDB calls a write that was cut short by a full disk an IO error. */
+static bool disk_full(const struct ty_writer *w)
+{
+	struct statvfs v;
+	return statvfs(w->path, &v) == 0 && v.f_bavail * v.f_frsize < 1u << 20;
+}
+
 static void note_failure(struct ty_writer *w, const char *why)
 {
+	bool full = disk_full(w);
 	pthread_mutex_lock(&w->lock);
 	if (!w->total.err[0])
-		ty_err(w->total.err, 0, "%s", why);
+		ty_err(w->total.err, 0, "%s%s", why, full ? " (the disk is full)" : "");
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -272,7 +283,7 @@ static int put(struct ty_writer *w, const struct item *it, char *err)
 		ev = group(w, it);
 		w->pending += it->u.block.n;
 		if (!ev)
-			return ty_err(err, -1, "the recorder is out of memory");
+			return ty_err(err, -ENOMEM, "the recorder is out of memory");
 		return ty_store_put_block(w->store, ev, it->u.block.n, it->u.block.complete_to, err);
 	default:
 		return 0;
@@ -283,7 +294,8 @@ static void commit(struct ty_writer *w)
 {
 	char err[TY_ERR_MAX] = "";
 	uint64_t now = ty_now(), trimmed = 0;
-	if (!w->failed && now - w->trimmed_at >= TRIM_NS && (w->max_size || w->keep_ns)) {
+	bool large = w->max_size && !w->failed && ty_store_size(w->store) > w->max_size;
+	if (!w->failed && (large || (w->keep_ns && now - w->trimmed_at >= TRIM_NS))) {
 		trimmed = ty_store_trim(w->store, w->max_size, w->keep_ns && now > w->keep_ns ? now - w->keep_ns : 0, err);
 		w->trimmed_at = now;
 	}
@@ -350,10 +362,8 @@ static void *run(void *arg)
 int ty_writer_start(struct ty_writer **ret, const char *path, const struct ty_settings *s, char *err)
 {
 	struct ty_writer *w = calloc(1, sizeof *w);
-	if (!w || !(w->at = calloc(TY_THREADS, sizeof *w->at))) {
-		free(w);
-		return ty_err(err, -1, "out of memory");
-	}
+	if (!w)
+		return ty_err(err, -ENOMEM, "out of memory");
 	w->tail = &w->head;
 	w->sync_ns = s->sync_ns;
 	w->max_size = s->max_size;
@@ -361,14 +371,16 @@ int ty_writer_start(struct ty_writer **ret, const char *path, const struct ty_se
 	w->synced_at = ty_now();
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->wake, NULL);
-	int rc = ty_store_create(&w->store, path, err);
+	w->path = strdup(path);
+	w->at = calloc(TY_THREADS, sizeof *w->at);
+	int rc = w->path && w->at ? ty_store_create(&w->store, path, err) : ty_err(err, -ENOMEM, "out of memory");
 	if (rc == 0)
 		rc = ty_store_put_ops(w->store, err);
 	/* the transaction belongs to the thread that began it: end ours */
 	if (rc == 0)
 		rc = ty_store_commit(w->store, false, err);
 	if (rc == 0 && pthread_create(&w->thread, NULL, run, w) != 0)
-		rc = ty_err(err, -1, "cannot start the writer's thread");
+		rc = ty_err(err, -EAGAIN, "cannot start the writer's thread");
 	if (rc < 0) {
 		ty_writer_close(w);
 		return rc;
@@ -393,6 +405,7 @@ void ty_writer_close(struct ty_writer *w)
 		ty_store_close(w->store);
 	free(w->sorted);
 	free(w->at);
+	free(w->path);
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->wake);
 	free(w);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The traced side, played by forked children of a test: they claim slots of a
+ * real arena and write records through ty_ring_reserve/commit, as preload/
+ * does, and can be killed.  And the recorder's side: turns until something is
+ * so, bounded by a number and not by time. */
+#ifndef TY_TRACED_H
+#define TY_TRACED_H
+
+#include <CUnit/Basic.h>
+#include <CUnit/CUnit.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "recorder/recorder.h"
+#include "recorder/session.h"
+
+#define TURNS 20000
+
+static char store_path[128], err[TY_ERR_MAX];
+static struct ty_settings set;
+
+static inline struct ty_recorder *begin(const char *name)
+{
+	struct ty_recorder *r = NULL;
+	char *const command[] = { (char *)"test", NULL };
+	char lock[160];
+	snprintf(store_path, sizeof store_path, "/tmp/tarry-test-%s-%d.tarry", name, getpid());
+	snprintf(lock, sizeof lock, "%s-lock", store_path);
+	unlink(store_path);
+	unlink(lock);
+	ty_settings_default(&set);
+	set.symbols = false;
+	int rc = ty_session_start(&r, &set, store_path, command, err);
+	CU_ASSERT_EQUAL_FATAL(rc, 0);
+	return r;
+}
+
+/* Ends the recording and opens what it left. */
+static inline struct ty_store *finish(struct ty_recorder *r, struct ty_summary *sum)
+{
+	struct ty_store *s = NULL;
+	ty_session_finish(r, true, sum);
+	CU_ASSERT_STRING_EQUAL(sum->trouble, "");
+	CU_ASSERT_EQUAL_FATAL(ty_store_open(&s, store_path, err), 0);
+	return s;
+}
+
+static inline void discard(struct ty_store *s)
+{
+	char lock[160];
+	ty_store_close(s);
+	snprintf(lock, sizeof lock, "%s-lock", store_path);
+	unlink(store_path);
+	unlink(lock);
+}
+
+/* Turns until no process of the arena is left. */
+static inline void until_all_ended(struct ty_recorder *r)
+{
+	int n = 0;
+	do
+		ty_session_turn(r);
+	while (ty_session_alive(r) && ++n < TURNS);
+	CU_ASSERT(n < TURNS);
+}
+
+/* ---- what a child does ---- */
+
+struct traced {
+	struct ty_arena *a;
+	struct ty_thread *t;
+	struct ty_cursor c;
+};
+
+static inline struct traced claim(struct ty_arena *a, uint32_t slot, uint64_t image, uint32_t tid)
+{
+	struct traced x = { .a = a, .t = ty_arena_thread(a, slot) };
+	uint64_t none = 0;
+	if (!atomic_compare_exchange_strong(&x.t->owner, &none, (uint64_t)getpid() << 32 | tid))
+		_exit(99);
+	x.t->image = image;
+	x.t->birth = ty_now();
+	atomic_store(&x.t->wait_op, UINT32_MAX);
+	atomic_store_explicit(&x.t->state, TY_THREAD_LIVE, memory_order_release);
+	return x;
+}
+
+/* Room that may have to be waited for: the recorder refills the stock. */
+static inline void *room(struct traced *x, uint32_t bytes)
+{
+	void *p;
+	while (!(p = ty_ring_reserve(x->a, x->t, &x->c, bytes)))
+		sched_yield();
+	memset(p, 0, bytes);
+	return p;
+}
+
+static inline void put_process(struct traced *x, unsigned flags, uint32_t parent, const char *exe)
+{
+	uint32_t bytes = (uint32_t)((sizeof(struct ty_rec_process) + strlen(exe) + 8) & ~7ul);
+	struct ty_rec_process *p = room(x, bytes);
+	*p = (struct ty_rec_process){ .w0 = TY_WORD0(TY_REC_PROCESS, 0, 0, flags, 0), .words = bytes / 8,
+				      .when = ty_now(), .image = x->t->image, .parent = parent };
+	memcpy(p->exe, exe, strlen(exe));
+	ty_ring_commit(x->a, &x->c, bytes);
+}
+
+static inline void put_module(struct traced *x, uint64_t gen, uint64_t start, uint64_t end, uint64_t base,
+			      uint8_t id, const char *path)
+{
+	uint32_t bytes = (uint32_t)((sizeof(struct ty_rec_module) + strlen(path) + 8) & ~7ul);
+	struct ty_rec_module *m = room(x, bytes);
+	*m = (struct ty_rec_module){ .w0 = TY_WORD0(TY_REC_MODULE, 0, 0, 0, 0), .words = bytes / 8, .gen = gen,
+				     .base = base, .start = start, .end = end, .id = { .kind = 1, .len = 1, .id = { id } } };
+	memcpy(m->path, path, strlen(path));
+	ty_ring_commit(x->a, &x->c, bytes);
+}
+
+static inline void put_gen(struct traced *x, uint64_t gen)
+{
+	struct ty_rec_gen *g = room(x, sizeof *g);
+	*g = (struct ty_rec_gen){ TY_WORD0(TY_REC_GEN, sizeof *g / 8, 0, 0, 0), ty_now(), gen };
+	ty_ring_commit(x->a, &x->c, sizeof *g);
+}
+
+static inline void put_path(struct traced *x, uint64_t path, uint64_t gen, const uint64_t *frame, uint32_t n)
+{
+	uint32_t bytes = (uint32_t)sizeof(struct ty_rec_path) + n * 8;
+	struct ty_rec_path *p = room(x, bytes);
+	*p = (struct ty_rec_path){ .w0 = TY_WORD0(TY_REC_PATH, 0, 0, 0, 0), .words = bytes / 8, .path = path,
+				   .gen = gen };
+	memcpy(p->frame, frame, n * 8);
+	ty_ring_commit(x->a, &x->c, bytes);
+}
+
+static inline void put_wait(struct traced *x, unsigned type, unsigned op, unsigned flags, uint64_t object,
+			    uint64_t path, uint64_t aux)
+{
+	struct ty_rec_wait *w = room(x, sizeof *w);
+	uint64_t now = ty_now();
+	*w = (struct ty_rec_wait){ TY_WORD0(type, sizeof *w / 8, op, flags, 0), now, now, object, path, aux };
+	ty_ring_commit(x->a, &x->c, sizeof *w);
+}
+
+static inline void end_thread(struct traced *x)
+{
+	atomic_store_explicit(&x->t->state, TY_THREAD_ENDED, memory_order_release);
+}
+
+/* ---- reading back ---- */
+
+struct all {
+	struct ty_ev *ev;
+	size_t n;
+};
+
+static inline struct all read_all(struct ty_store *s)
+{
+	struct all a = { 0 };
+	struct ty_scan *c;
+	const struct ty_ev *ev;
+	size_t n;
+	int rc;
+	CU_ASSERT_EQUAL_FATAL(ty_scan_open(&c, s, 0, UINT64_MAX, err), 0);
+	while ((rc = ty_scan_next(c, &ev, &n, err)) > 0) {
+		a.ev = realloc(a.ev, (a.n + n) * sizeof *ev);
+		memcpy(a.ev + a.n, ev, n * sizeof *ev);
+		a.n += n;
+	}
+	CU_ASSERT_EQUAL(rc, 0);
+	ty_scan_close(c);
+	return a;
+}
+
+#endif
