@@ -104,10 +104,16 @@ static void put_recording(const struct ty_info *i)
 	meta_text(i, "glibc", "glibc");
 	meta_text(i, "requests", "requests");
 	put_config(i);
-	if (cost)
-		printf("  %-12s %.2f s of CPU, %.2f s a million events\n", "recorder",
-		       (double)json_integer_value(json_object_get(cost, "cpu_ns")) / 1e9,
-		       json_number_value(json_object_get(cost, "cpu_s_per_million_events")));
+	if (cost) {
+		uint64_t all = (uint64_t)json_integer_value(json_object_get(cost, "cpu_ns"));
+		uint64_t drain = (uint64_t)json_integer_value(json_object_get(cost, "drain_cpu_ns"));
+		char a[TY_FMT], b[TY_FMT];
+		printf("  %-12s %s of CPU, %s of it for events", "recorder", ty_fmt_ns(a, (double)all),
+		       ty_fmt_ns(b, (double)drain));
+		if (i->events >= MANY)
+			printf(" (%.2f s a million)", (double)drain / 1e3 / (double)i->events);
+		putchar('\n');
+	}
 	if (trimmed)
 		printf("  %-12s the oldest %s events were dropped (--max-size, --keep)\n", "trimmed",
 		       ty_fmt_count(events, (uint64_t)json_integer_value(json_object_get(trimmed, "events"))));

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Measures the block codec on a server-like mixture: bytes per event, events
- * packed and unpacked per second.  Usage: codec [EVENTS] [THREADS] [PER_BLOCK].
- * Prints one JSON object; a figure, never a test. */
+ * Measures the block codec and the store on a server-like mixture: bytes per
+ * event, events packed, unpacked, stored and scanned per second of one core.
+ * Usage: codec [EVENTS] [THREADS] [PER_BLOCK] [STORE]; a drain has PER_BLOCK
+ * events, STORE is created and removed.  Prints one JSON object; a figure,
+ * never a test. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/block.h"
+#include "common/store.h"
 #include "tarry/event.h"
 #include "tarry/ops.h"
+
+#define MEAN_NS 80000 /* between two events of a thread, about */
 
 static uint64_t rng_state = 88172645463325252ULL;
 
@@ -30,13 +38,14 @@ static uint64_t some_ns(unsigned from_bits, unsigned to_bits)
 static double now(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 struct client {
 	uint64_t clock;
 	unsigned step;
+	struct ty_ev next; /* not finished at the last drain */
 };
 
 /* A connection's thread: poll, recv, a few waits of the query (locks, cond, file), send. */
@@ -76,30 +85,44 @@ static void make_event(struct ty_ev *e, struct client *c, uint32_t thread)
 	}
 }
 
-int main(int argc, char **argv)
+struct load {
+	size_t total, threads, drain;
+	struct ty_ev *ev;
+	struct client *client;
+	uint64_t until;
+};
+
+/* What all threads finish in the next stretch of time, about l->drain events; returns their number. */
+static size_t next_drain(struct load *l)
 {
-	size_t total = argc > 1 ? strtoul(argv[1], NULL, 10) : 1 << 21;
-	size_t threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 64;
-	size_t per_block = argc > 3 ? strtoul(argv[3], NULL, 10) : 16384;
-	if (threads == 0 || per_block == 0 || per_block > TY_BLOCK_MAX)
-		return 2;
-	struct ty_ev *ev = calloc(per_block, sizeof *ev), *back = calloc(per_block, sizeof *back);
-	struct client *c = calloc(threads, sizeof *c);
+	size_t n = 0;
+	l->until += MEAN_NS * l->drain / l->threads;
+	for (size_t t = 0; t < l->threads; t++) {
+		struct client *c = &l->client[t];
+		while (c->next.end <= l->until && n < TY_BLOCK_MAX) {
+			if (c->step)
+				l->ev[n++] = c->next;
+			make_event(&c->next, c, (uint32_t)t);
+		}
+	}
+	return n;
+}
+
+static int codec(struct load *l)
+{
 	struct ty_packer *p = ty_packer_new();
 	struct ty_unpacker *u = ty_unpacker_new();
-	if (!ev || !back || !c || !p || !u)
-		return 1;
+	struct ty_ev *back = malloc(TY_BLOCK_MAX * sizeof *back);
 	double pack_s = 0, unpack_s = 0;
-	size_t bytes = 0, events = 0, blocks = 0;
-	while (events < total) {
-		for (size_t i = 0; i < per_block; i++) {
-			uint32_t t = (uint32_t)(i * threads / per_block);
-			make_event(&ev[i], &c[t], t);
-		}
+	size_t bytes = 0, events = 0, n;
+	for (; p && u && back && events < l->total; events += n) {
 		const void *data;
 		size_t len;
+		n = next_drain(l);
+		if (n == 0)
+			continue;
 		double t0 = now();
-		if (ty_block_pack(p, ev, per_block, 0, &data, &len) < 0)
+		if (ty_block_pack(p, l->ev, n, 0, &data, &len) < 0)
 			return 1;
 		double t1 = now();
 		if (ty_block_unpack(u, data, len, back) < 0)
@@ -107,16 +130,87 @@ int main(int argc, char **argv)
 		unpack_s += now() - t1;
 		pack_s += t1 - t0;
 		bytes += len;
-		events += per_block;
-		blocks++;
 	}
-	printf("{\"events\": %zu, \"blocks\": %zu, \"bytes_per_event\": %.2f, \"pack_per_s\": %.0f, "
-	       "\"unpack_per_s\": %.0f}\n", events, blocks, (double)bytes / (double)events,
-	       (double)events / pack_s, (double)events / unpack_s);
+	printf("{\"events\": %zu, \"bytes_per_event\": %.2f, \"pack_per_s\": %.0f, \"unpack_per_s\": %.0f", events,
+	       (double)bytes / (double)events, (double)events / pack_s, (double)events / unpack_s);
 	ty_packer_free(p);
 	ty_unpacker_free(u);
-	free(ev);
 	free(back);
-	free(c);
 	return 0;
+}
+
+static int write_store(struct load *l, const char *path, double *seconds)
+{
+	static const struct ty_frame frame = { .module = -1 };
+	char err[TY_ERR_MAX];
+	struct ty_store *s;
+	int r = ty_store_create(&s, path, err);
+	if (r < 0) {
+		fprintf(stderr, "%s\n", err);
+		return r;
+	}
+	r = ty_store_put_ops(s, err) | ty_store_put_process(s, 0, &(struct ty_process){ .parent = -1 }, err);
+	for (uint32_t i = 0; i < l->threads; i++)
+		r |= ty_store_put_thread(s, i, &(struct ty_thread_info){ .tid = i }, err);
+	for (uint32_t i = 0; i < 100; i++)
+		r |= ty_store_put_path(s, i, &(struct ty_path){ .count = 1, .frames = &frame }, err);
+	for (size_t done = 0, n; done < l->total; done += n) {
+		n = next_drain(l);
+		if (n == 0)
+			continue;
+		double t0 = now();
+		r |= ty_store_put_block(s, l->ev, n, l->until, err);
+		if (done / 50000 != (done + n) / 50000)
+			r |= ty_store_commit(s, false, err);
+		*seconds += now() - t0;
+	}
+	r |= ty_store_commit(s, false, err);
+	ty_store_close(s);
+	return r;
+}
+
+static int store(struct load *l, const char *path)
+{
+	char err[TY_ERR_MAX] = "";
+	double write_s = 0, t0;
+	size_t events = 0, n;
+	struct stat st;
+	struct ty_store *s;
+	struct ty_scan *c;
+	const struct ty_ev *ev;
+	if (write_store(l, path, &write_s) != 0 || stat(path, &st) < 0 || ty_store_open(&s, path, err) < 0)
+		return 1;
+	t0 = now();
+	int r = ty_scan_open(&c, s, 0, UINT64_MAX, err);
+	while (r >= 0 && (r = ty_scan_next(c, &ev, &n, err)) == 1)
+		events += n;
+	printf(", \"stored_bytes_per_event\": %.2f, \"store_per_s\": %.0f, \"scan_per_s\": %.0f",
+	       (double)st.st_size / (double)events, (double)events / write_s, (double)events / (now() - t0));
+	ty_scan_close(c);
+	ty_store_close(s);
+	unlink(path);
+	return r < 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct load l = {
+		.total = argc > 1 ? strtoul(argv[1], NULL, 10) : 1 << 21,
+		.threads = argc > 2 ? strtoul(argv[2], NULL, 10) : 64,
+		.drain = argc > 3 ? strtoul(argv[3], NULL, 10) : 16384,
+	};
+	if (l.threads == 0 || l.drain == 0 || l.drain > TY_BLOCK_MAX / 2)
+		return 2;
+	l.ev = calloc(TY_BLOCK_MAX, sizeof *l.ev);
+	l.client = calloc(l.threads, sizeof *l.client);
+	int r = !l.ev || !l.client || codec(&l);
+	if (r == 0 && argc > 4) {
+		memset(l.client, 0, l.threads * sizeof *l.client);
+		l.until = 0;
+		r = store(&l, argv[4]);
+	}
+	printf("}\n");
+	free(l.ev);
+	free(l.client);
+	return r;
 }
