@@ -124,8 +124,11 @@ static int rule_right(uint32_t rule, Dwarf_CFI *cfi, uint64_t addr)
 	}
 	if (!have_cfa || cfa != m.cfa || pra != MEMORY || ra != cfa - 8)
 		return 0;
-	if (ty_rule_bp_lost(rule))
-		return pbp == UNDEFINED || pbp == OTHER || (pbp == MEMORY && (bp < rsp ? rsp - bp : bp - rsp) > 16376);
+	if (ty_rule_bp_lost(rule)) { /* right where there is no place, or none that a rule can say */
+		int64_t far = (int64_t)(bp - (kind == TY_RULE_BPREF ? rbp : cfa));
+		return pbp == UNDEFINED || pbp == OTHER ||
+		       (pbp == MEMORY && (far % 8 || far > 2047 * 8 || far < -2047 * 8));
+	}
 	return ty_rule_saved(rule) ? pbp == MEMORY && bp == want_bp : pbp == SAME;
 }
 
@@ -187,6 +190,104 @@ static void test_files(void)
 	};
 	for (size_t i = 0; i < sizeof file / sizeof *file; i++)
 		CU_ASSERT(compare_file(file[i]));
+}
+
+/* Call frame information that compilers write rarely or never.  One function
+ * of 16 bytes a case, in this order. */
+#define CFI_CASE(cfi) ".p2align 4\n.cfi_startproc\n.cfi_def_cfa_offset 24\nnop\n" cfi "\n.skip 15, 0x90\n.cfi_endproc\n"
+static const struct { const char *cfi; enum ty_rule_kind kind; int64_t k; int saved; int64_t bp; } odd[] = {
+	{ ".cfi_offset 6, -24", TY_RULE_SP, 24, 1, -24 },
+	{ ".cfi_escape 0x10,6,2,0x77,16", TY_RULE_SP, 24, 1, -8 },           /* BP at SP + 16 */
+	{ ".cfi_escape 0x10,6,2,0x76,0", TY_RULE_SP, 24, 1, TY_BP_LOST * 8 }, /* BP at BP + 0 */
+	{ ".cfi_def_cfa 6, 32\n.cfi_escape 0x10,6,2,0x76,8", TY_RULE_BP, 32, 1, -24 },
+	{ ".cfi_escape 0x0f,3,0x76,0x78,6\n.cfi_escape 0x10,6,2,0x76,0", TY_RULE_BPREF, -8, 1, 0 },
+	{ ".cfi_escape 0x0f,3,0x76,0x78,6\n.cfi_offset 6, -16", TY_RULE_BPREF, -8, 1, TY_BP_LOST * 8 },
+	{ ".cfi_undefined 6", TY_RULE_SP, 24, 1, TY_BP_LOST * 8 },
+	{ ".cfi_same_value 6", TY_RULE_SP, 24, 0, 0 },
+	{ ".cfi_register 6, 3", TY_RULE_SP, 24, 1, TY_BP_LOST * 8 },
+	{ ".cfi_val_offset 6, -16", TY_RULE_SP, 24, 1, TY_BP_LOST * 8 },
+	{ ".cfi_escape 0x10,6,2,0x77,4", TY_RULE_SP, 24, 1, TY_BP_LOST * 8 }, /* not a whole word */
+	{ ".cfi_offset 6, -16376", TY_RULE_SP, 24, 1, -16376 },
+	{ ".cfi_offset 6, -16384", TY_RULE_SP, 24, 1, TY_BP_LOST * 8 },     /* too far for a row */
+	{ ".cfi_def_cfa_offset 262136", TY_RULE_SP, 262136, 0, 0 },
+	{ ".cfi_def_cfa_offset 262144", TY_RULE_STOP, 0, 0, 0 },            /* too far for a row */
+	{ ".cfi_def_cfa_offset 28", TY_RULE_STOP, 0, 0, 0 },
+	{ ".cfi_def_cfa 10, 0", TY_RULE_STOP, 0, 0, 0 },
+	{ ".cfi_escape 0x0f,3,0x77,8,6", TY_RULE_STOP, 0, 0, 0 },           /* CFA = *(SP + 8) */
+	{ ".cfi_offset 16, -16", TY_RULE_STOP, 0, 0, 0 },                   /* return address elsewhere */
+	{ ".cfi_register 16, 2", TY_RULE_STOP, 0, 0, 0 },
+	{ ".cfi_same_value 16", TY_RULE_STOP, 0, 0, 0 },
+	{ ".cfi_undefined 16", TY_RULE_END, 0, 0, 0 },
+	{ ".cfi_signal_frame", TY_RULE_STOP, 0, 0, 0 },                     /* not laid out as the kernel's */
+};
+
+static void test_odd(void)
+{
+	enum { N = sizeof odd / sizeof *odd };
+	char dir[] = "/tmp/tarry-rows-XXXXXX", path[64], cmd[256], err[TY_ERR_MAX];
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/odd.s", dir);
+	FILE *f = fopen(path, "w");
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+	fputs(".text\n.globl odd\nodd:\n", f);
+	for (int i = 0; i < N; i++)
+		fprintf(f, CFI_CASE("%s"), odd[i].cfi);
+	fclose(f);
+	snprintf(cmd, sizeof cmd, "cd %s && cc -shared -nostdlib -o odd.so odd.s", dir);
+	CU_ASSERT_EQUAL_FATAL(system(cmd), 0);
+	snprintf(path, sizeof path, "%s/odd.so", dir);
+	struct ty_elf *e;
+	struct ty_rows *t;
+	size_t bytes;
+	CU_ASSERT_EQUAL_FATAL(ty_elf_open(&e, path, NULL, err), 0);
+	CU_ASSERT_EQUAL_FATAL(ty_rows_build(e, &t, &bytes, err), 0);
+	int fd = open(path, O_RDONLY), stops = 0;
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	Dwarf_CFI *cfi = dwarf_getcfi_elf(elf);
+	for (int i = 0; i < N; i++) {
+		uint64_t at = t->lo + (uint64_t)i * 16; /* the code segment begins with them */
+		uint32_t r = ty_rows_find(t, at + 15);
+		bool signal = strstr(odd[i].cfi, "signal");
+		bool ok = ty_rule_kind(r) == odd[i].kind && ty_rule_k(r) == odd[i].k &&
+			  ty_rule_saved(r) == odd[i].saved && ty_rule_bp(r) == odd[i].bp &&
+			  ty_rows_find(t, at) == (signal ? 0 : ty_rule(TY_RULE_SP, 3, 0, 0));
+		CU_ASSERT(ok && (odd[i].kind == TY_RULE_STOP) == (rule_right(r, cfi, at + 15) == 2));
+		CU_ASSERT(rule_right(r, cfi, at + 15) != 0);
+		if (!ok)
+			printf("    case %d: %s: rule %08x\n", i, odd[i].cfi, r);
+		stops += (odd[i].kind == TY_RULE_STOP) * (signal ? 2 : 1);
+	}
+	CU_ASSERT_EQUAL(t->skipped, (uint32_t)stops);
+	dwarf_cfi_end(cfi);
+	elf_end(elf);
+	close(fd);
+	free(t);
+	ty_elf_close(e);
+	snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+	CU_ASSERT_EQUAL(system(cmd), 0);
+}
+
+static void test_none(void)
+{
+	char path[] = "/tmp/tarry-none-XXXXXX", cmd[256], err[TY_ERR_MAX] = "";
+	struct ty_elf *e;
+	struct ty_rows *t;
+	size_t bytes;
+	int fd = mkstemp(path);
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+	snprintf(cmd, sizeof cmd, "echo 'int f(int a) { return a; }' | cc -x c -w -shared -nostdlib "
+		 "-fno-asynchronous-unwind-tables -o %s -", path);
+	CU_ASSERT_EQUAL_FATAL(system(cmd), 0);
+	CU_ASSERT_EQUAL_FATAL(ty_elf_open(&e, path, NULL, err), 0);
+	CU_ASSERT_EQUAL_FATAL(ty_rows_build(e, &t, &bytes, err), 0);
+	CU_ASSERT(strstr(err, "no .eh_frame") != NULL);
+	CU_ASSERT_EQUAL(t->count, 1);
+	CU_ASSERT_EQUAL(t->skipped, 0);
+	CU_ASSERT_EQUAL(ty_rule_kind(ty_rows_find(t, t->lo)), TY_RULE_STOP);
+	free(t);
+	ty_elf_close(e);
+	unlink(path);
 }
 
 static void test_lookup(void)
@@ -278,6 +379,8 @@ int main(void)
 	CU_initialize_registry();
 	CU_pSuite s = CU_add_suite("rows", NULL, NULL);
 	CU_add_test(s, "look-up", test_lookup);
+	CU_add_test(s, "rare call frame information", test_odd);
+	CU_add_test(s, "no call frame information", test_none);
 	CU_add_test(s, "files against libdw", test_files);
 	CU_add_test(s, "damaged files", test_damaged);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
