@@ -5,6 +5,8 @@
  * event, no allocation for it, and the same result for any batch size. */
 #include "analyze/cut.h"
 
+#define AHEAD 6 /* events */
+
 static void fail(struct ty_cut *c, int64_t e)
 {
 	if (e < 0 && !c->error)
@@ -106,6 +108,8 @@ int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n)
 		r->counts.first = ev->end;
 	uint64_t next = c->socket ? ty_socket_next(c) : UINT64_MAX;
 	for (const struct ty_ev *end = ev + n; ev < end && !c->error; ev++) {
+		if (end - ev > AHEAD)
+			ty_sites_prefetch(&r->sites, ev + AHEAD);
 		if (ev->thread >= r->t.nthreads || c->th[ev->thread].process >= r->t.nprocesses) {
 			r->counts.unknown_thread++;
 			continue;

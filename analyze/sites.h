@@ -23,19 +23,21 @@ enum {
 #define TY_NONE UINT32_MAX
 
 struct ty_site {
+	/* what every wait touches comes first */
+	unsigned __int128 sq; /* sum of squares, ns^2, of the waits counted next: */
 	/* waits inside requests, clipped to them; without requests: all waits */
 	uint64_t waits, total, max;
-	unsigned __int128 sq; /* sum of squares, ns^2 */
 	/* all waits that ended in the window */
 	uint64_t waits_all, total_all;
 	/* the object most often waited for (majority vote), and when */
-	uint64_t object, object_end;
-	uint32_t object_thread, votes;
-	bool objects; /* more than one was seen */
-	uint8_t cls;
-	uint16_t op;  /* by site, operation, object: its operation; by function: the first one seen */
-	uint32_t path; /* one path of the key; by operation and object: of the first wait */
+	uint64_t object;
+	uint32_t votes, object_thread;
+	uint64_t object_end;
 	uint32_t next; /* chain of keys of one group */
+	uint16_t op;   /* by site, operation, object: its operation; by function: the first one seen */
+	uint8_t cls;
+	bool objects;  /* more than one was seen */
+	uint32_t path; /* one path of the key; by operation and object: of the first wait */
 	struct ty_sketch sketch;
 };
 
@@ -73,6 +75,17 @@ static inline int64_t ty_sites_key(struct ty_sites *s, const struct ty_ev *ev)
 		while (k && s->v[k - 1].op != ev->op)
 			k = s->v[k - 1].next;
 	return k ? k - 1 : ty_sites_add(s, ev, &s->head[g]);
+}
+
+/* Key of an event that comes soon: brings it near. */
+static inline void ty_sites_prefetch(const struct ty_sites *s, const struct ty_ev *ev)
+{
+	uint32_t g = ev->path < s->npaths ? s->group[ev->path] : TY_GROUP_NO_PATH;
+	uint32_t k = g != TY_GROUP_NO_PATH && s->by <= TY_BY_FUNCTION ? s->head[g] : 0;
+	if (k) {
+		__builtin_prefetch(&s->v[k - 1], 1);
+		__builtin_prefetch((const char *)&s->v[k - 1] + 64, 1);
+	}
 }
 
 /* One wait's duration into the statistics of its site; 0 or -ENOMEM. */

@@ -19,13 +19,24 @@ struct ty_sketch {
 
 int ty_sketch_octave(struct ty_sketch *s, unsigned k); /* allocates; 0 or -ENOMEM */
 
+static inline unsigned ty_sketch_octave_of(uint64_t v)
+{
+	return v >= TY_SKETCH_SUB ? 58u - (unsigned)__builtin_clzll(v) : 0;
+}
+static inline unsigned ty_sketch_sub_of(uint64_t v, unsigned k)
+{
+	return k ? (unsigned)(v >> (k - 1)) - TY_SKETCH_SUB : (unsigned)v;
+}
+static inline void ty_sketch_prefetch(const struct ty_sketch *s, uint64_t v)
+{
+	unsigned k = ty_sketch_octave_of(v);
+	if (s->oct[k])
+		__builtin_prefetch(&s->oct[k][ty_sketch_sub_of(v, k)], 1);
+}
+
 static inline int ty_sketch_add(struct ty_sketch *s, uint64_t v)
 {
-	unsigned k = 0, sub = (unsigned)v;
-	if (v >= TY_SKETCH_SUB) {
-		k = 58u - (unsigned)__builtin_clzll(v);
-		sub = (unsigned)(v >> (k - 1)) - TY_SKETCH_SUB;
-	}
+	unsigned k = ty_sketch_octave_of(v), sub = ty_sketch_sub_of(v, k);
 	if (__builtin_expect(!s->oct[k], 0)) {
 		int r = ty_sketch_octave(s, k);
 		if (r)

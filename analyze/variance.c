@@ -9,7 +9,10 @@
 
 #include <math.h>
 
-#define BLOCKS 20u     /* at least; a block has at least two requests */
+#include "analyze/radix.h"
+
+#define BLOCKS 20u              /* at least; a block has at least two requests */
+#define MANY_SITES (16u << 20)  /* sums of a site in a block; more only with BLOCKS */
 
 /* More blocks make steadier errors, longer ones keep what is correlated in time
  * together.  widen: Student's t for blocks - 1 over the normal quantile, both
@@ -17,8 +20,6 @@
 static const struct { size_t requests; uint32_t blocks; double widen; } plan[] = {
 	{ 10000, 100, 1.0124 }, { 1000, 50, 1.0253 }, { 2 * BLOCKS, BLOCKS, 1.0679 }, { 0, 1, 1 },
 };
-
-struct order { uint64_t end; size_t row; };
 
 /* Sums of one block, or of all requests; l is latency - mean. */
 struct sums { double n, l, ll; };
@@ -32,24 +33,11 @@ struct work {
 	double widen;
 	uint8_t *block;     /* [rows] */
 	struct sums all, *by_block;
-	uint32_t *dense;    /* [nsites + 1] accumulator + 1 of a site with time in requests; last: running */
-	struct pair *acc;   /* [k * blocks + block] */
-	double *tail;       /* [k] sum over requests in the tail */
-	size_t k, acc_cap, tail_cap;
+	size_t stride;      /* nsites + 1: the last is running */
+	struct pair *acc;   /* [block * stride + site]; pages of sites without time are never touched */
+	double *tail;       /* [site] sum over requests in the tail */
 	double tail_l;
 };
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-	return x->end != y->end ? (x->end < y->end ? -1 : 1) : (x->row < y->row ? -1 : x->row > y->row);
-}
 
 /* The smallest value with at least q * n values at or below it. */
 static uint64_t quantile(const uint64_t *sorted, size_t n, double q)
@@ -69,7 +57,10 @@ static int latencies(struct work *w, double tail)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		sum += l[i] = w->rows->v[i].latency;
-	qsort(l, n, sizeof *l, by_value);
+	if (ty_radix_sort(l, NULL, n)) {
+		free(l);
+		return -ENOMEM;
+	}
 	res->n = n;
 	res->mean = (double)((long double)sum / (long double)n);
 	res->p50 = quantile(l, n, 0.5);
@@ -91,47 +82,36 @@ static int assign_blocks(struct work *w)
 {
 	size_t n = w->rows->n;
 	size_t k = 0;
-	while (n < plan[k].requests)
+	while (n < plan[k].requests || (w->stride * plan[k].blocks > MANY_SITES && plan[k].blocks > BLOCKS))
 		k++;
 	w->blocks = plan[k].blocks;
 	w->widen = plan[k].widen;
 	w->res->blocks = w->blocks > 1 ? w->blocks : 0;
 	w->block = calloc(n, 1);
 	w->by_block = calloc(w->blocks, sizeof *w->by_block);
-	struct order *o = malloc(n * sizeof *o);
-	if (!w->block || !w->by_block || !o) {
-		free(o);
-		return -ENOMEM;
+	w->acc = calloc((size_t)w->blocks * w->stride, sizeof *w->acc);
+	uint64_t *end = malloc(n * sizeof *end);
+	uint32_t *row = malloc(n * sizeof *row);
+	int e = w->block && w->by_block && w->acc && end && row ? 0 : -ENOMEM;
+	for (size_t i = 0; !e && i < n; i++) {
+		end[i] = w->rows->v[i].end;
+		row[i] = (uint32_t)i;
 	}
-	bool sorted = true;
-	for (size_t i = 0; i < n; i++) {
-		o[i] = (struct order){ w->rows->v[i].end, i };
-		sorted &= !i || o[i - 1].end <= o[i].end;
-	}
-	if (!sorted)
-		qsort(o, n, sizeof *o, by_end);
-	for (size_t i = 0; i < n; i++)
-		w->block[o[i].row] = (uint8_t)(i * w->blocks / n);
-	free(o);
-	return 0;
+	if (!e)
+		e = ty_radix_sort(end, row, n);
+	for (size_t i = 0; !e && i < n; i++)
+		w->block[row[i]] = (uint8_t)(i * w->blocks / n);
+	free(end);
+	free(row);
+	return e;
 }
 
-static int add(struct work *w, size_t site, uint32_t block, double x, double l, bool in_tail)
+static inline void add(struct work *w, size_t site, struct pair *acc, double x, double l, bool in_tail)
 {
-	size_t k = w->dense[site];
-	if (!k) {
-		k = ++w->k;
-		if (TY_RESERVE(w->acc, w->acc_cap, k * w->blocks, (size_t)1024) ||
-		    TY_RESERVE(w->tail, w->tail_cap, k, (size_t)64))
-			return -ENOMEM;
-		w->dense[site] = (uint32_t)k;
-	}
-	struct pair *p = &w->acc[(k - 1) * w->blocks + block];
-	p->x += x;
-	p->xl += x * l;
+	acc[site].x += x;
+	acc[site].xl += x * l;
 	if (in_tail)
-		w->tail[k - 1] += x;
-	return 0;
+		w->tail[site] += x;
 }
 
 static int gather(struct work *w)
@@ -155,12 +135,12 @@ static int gather(struct work *w)
 			w->tail_l += l;
 		}
 		e = 0;
-		for (uint32_t j = 0; !e && j < row->n; j++) {
+		struct pair *acc = w->acc + (size_t)b * w->stride;
+		for (uint32_t j = 0; j < row->n; j++) {
 			rest -= ns[j];
-			e = add(w, site[j], b, (double)ns[j], l, in_tail);
+			add(w, site[j], acc, (double)ns[j], l, in_tail);
 		}
-		if (!e)
-			e = add(w, w->nsites, b, (double)(int64_t)rest, l, in_tail);
+		add(w, w->nsites, acc, (double)(int64_t)rest, l, in_tail);
 	}
 	for (uint32_t b = 0; b < w->blocks; b++) {
 		w->all.n += w->by_block[b].n;
@@ -178,26 +158,25 @@ static double ratio(struct sums s, struct pair p)
 
 static void share(struct work *w, size_t site, struct ty_share *out)
 {
-	if (!w->dense[site])
-		return;
-	size_t k = w->dense[site] - 1;
-	const struct pair *p = &w->acc[k * w->blocks];
+	const struct pair *p = w->acc + site; /* of block b: p[b * stride] */
 	struct pair all = { 0 };
 	for (uint32_t b = 0; b < w->blocks; b++) {
-		all.x += p[b].x;
-		all.xl += p[b].xl;
+		all.x += p[b * w->stride].x;
+		all.xl += p[b * w->stride].xl;
 	}
+	if (!(all.x != 0))
+		return; /* no time in any request */
 	out->mean = all.x / w->all.n;
 	out->share = ratio(w->all, all);
 	double excess = w->tail_l / (double)w->res->tail_n; /* of latency in the tail over the mean */
-	out->tail = excess > 0 ? (w->tail[k] / (double)w->res->tail_n - out->mean) / excess : 0;
+	out->tail = excess > 0 ? (w->tail[site] / (double)w->res->tail_n - out->mean) / excess : 0;
 	if (w->blocks < 2)
 		return;
 	double sum = 0, sq = 0;
 	for (uint32_t b = 0; b < w->blocks; b++) {
 		const struct sums *s = &w->by_block[b];
 		double d = ratio((struct sums){ w->all.n - s->n, w->all.l - s->l, w->all.ll - s->ll },
-				 (struct pair){ all.x - p[b].x, all.xl - p[b].xl }) - out->share;
+				 (struct pair){ all.x - p[b * w->stride].x, all.xl - p[b * w->stride].xl }) - out->share;
 		sum += d;
 		sq += d * d;
 	}
@@ -245,11 +224,11 @@ static int classes(struct work *w)
 
 int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res)
 {
-	struct work w = { .rows = rows, .res = res, .nsites = nsites };
+	struct work w = { .rows = rows, .res = res, .nsites = nsites, .stride = nsites + 1 };
 	memset(res, 0, sizeof *res);
 	res->site = calloc(nsites + 1, sizeof *res->site);
-	w.dense = calloc(nsites + 1, sizeof *w.dense);
-	int e = res->site && w.dense ? 0 : -ENOMEM;
+	w.tail = calloc(w.stride, sizeof *w.tail);
+	int e = res->site && w.tail ? 0 : -ENOMEM;
 	if (!e && rows->n) {
 		e = latencies(&w, tail);
 		if (!e)
@@ -269,7 +248,6 @@ int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_re
 		share(&w, nsites, &res->running);
 		res->sum += res->running.share;
 	}
-	free(w.dense);
 	free(w.block);
 	free(w.by_block);
 	free(w.acc);
