@@ -116,6 +116,8 @@ int cmd_dump(int argc, char **argv)
 		NULL, NULL, NULL };
 	struct dump d = { 0 };
 	char err[TY_ERR_MAX] = "";
+	static char name[] = "tarry dump"; /* as usage and errors call us */
+	argv[0] = name;
 	argp_err_exit_status = TY_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &d))
 		return TY_EXIT_USAGE;

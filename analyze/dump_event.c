@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One event as a line of text or of JSON.  Runs in readers.  Must stay true:
- * one event is one line whatever a recording's names contain, and numbers of
- * 64 bits are written whole. */
+ * one event is one line whatever a recording's names contain, and JSON has no
+ * number beyond 63 bits, which many readers refuse: ids and addresses are strings. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -209,7 +209,7 @@ void ty_dump_json(const struct dump *d, const struct ty_ev *e)
 	printf("{\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"pid\":%u,\"tid\":%u,\"kind\":\"%s\"",
 	       e->begin, e->end, t->processes[th->process].pid, th->tid, kind_of(e));
 	if (e->kind == TY_EV_MARK) {
-		printf(",\"mark\":\"%s\",\"request\":%" PRIu64 ",\"label\":", mark_of(e), e->object);
+		printf(",\"mark\":\"%s\",\"request\":\"%" PRIu64 "\",\"label\":", mark_of(e), e->object);
 		put_json(ty_store_label(d->run.store, (uint32_t)e->aux));
 		fputs("}\n", stdout);
 		return;
@@ -221,7 +221,7 @@ void ty_dump_json(const struct dump *d, const struct ty_ev *e)
 	json_object_of(d, e);
 	printf(",\"duration_ns\":%" PRIu64 ",\"errno\":%u,\"error\":", e->end - e->begin, e->err);
 	put_json(e->err ? error_name(e->err, buf, sizeof buf) : NULL);
-	printf(",\"aux\":%" PRIu64 ",\"flags\":[", e->aux);
+	printf(",\"aux\":%" PRId64 ",\"flags\":[", (int64_t)e->aux);
 	const char *comma = "";
 	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
 		if (e->flags & flags[i].flag) {

@@ -114,6 +114,8 @@ int cmd_info(int argc, char **argv)
 		NULL, NULL, NULL };
 	struct ty_info i = { 0 };
 	char err[TY_ERR_MAX] = "";
+	static char name[] = "tarry info"; /* as usage and errors call us */
+	argv[0] = name;
 	argp_err_exit_status = TY_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &i))
 		return TY_EXIT_USAGE;
@@ -122,11 +124,9 @@ int cmd_info(int argc, char **argv)
 	int e = ty_pass_load(&i.run, err);
 	if (!e)
 		e = gather(&i, err);
-	if (!e && i.json)
-		e = ty_info_json(&i);
-	else if (!e)
-		ty_info_text(&i);
-	if (!e && fflush(stdout) && errno != EPIPE)
+	if (!e)
+		(i.json ? ty_info_json : ty_info_text)(&i);
+	if (!e && (ferror(stdout) || fflush(stdout)) && errno != EPIPE) /* head, less: may leave early */
 		e = ty_err(err, -EIO, "cannot write: %s", strerror(errno));
 	if (e)
 		ty_say("%s", *err ? err : strerror(-e));

@@ -25,8 +25,8 @@ static inline json_t *ty_info_meta(const struct ty_info *i, const char *key)
 {
 	return json_object_get(i->meta, key);
 }
+/* To standard output, whose error flag says whether it could be written. */
 void ty_info_text(const struct ty_info *i);
-/* -EIO when it cannot be written. */
-int ty_info_json(const struct ty_info *i);
+void ty_info_json(const struct ty_info *i);
 
 #endif
