@@ -63,15 +63,33 @@ static bool skip(const uint8_t **p, const uint8_t *end, uint64_t n)
 /* The operands of each operation below 0x40, one letter each: r register, l
  * LEB128, b block, 1 2 4 8 bytes, a code address. */
 static const char *const operands[0x40] = {
-	[DW_CFA_nop] = "", [DW_CFA_set_loc] = "a", [DW_CFA_advance_loc1] = "1", [DW_CFA_advance_loc2] = "2",
-	[DW_CFA_advance_loc4] = "4", [DW_CFA_MIPS_advance_loc8] = "8", [DW_CFA_offset_extended] = "rl",
-	[DW_CFA_restore_extended] = "r", [DW_CFA_undefined] = "r", [DW_CFA_same_value] = "r",
-	[DW_CFA_register] = "rr", [DW_CFA_remember_state] = "", [DW_CFA_restore_state] = "",
-	[DW_CFA_def_cfa] = "rl", [DW_CFA_def_cfa_register] = "r", [DW_CFA_def_cfa_offset] = "l",
-	[DW_CFA_def_cfa_expression] = "b", [DW_CFA_expression] = "rb", [DW_CFA_offset_extended_sf] = "rl",
-	[DW_CFA_def_cfa_sf] = "rl", [DW_CFA_def_cfa_offset_sf] = "l", [DW_CFA_val_offset] = "rl",
-	[DW_CFA_val_offset_sf] = "rl", [DW_CFA_val_expression] = "rb", [DW_CFA_GNU_window_save] = "",
-	[DW_CFA_GNU_args_size] = "l", [DW_CFA_GNU_negative_offset_extended] = "rl",
+	[DW_CFA_nop] = "",
+	[DW_CFA_set_loc] = "a",
+	[DW_CFA_advance_loc1] = "1",
+	[DW_CFA_advance_loc2] = "2",
+	[DW_CFA_advance_loc4] = "4",
+	[DW_CFA_MIPS_advance_loc8] = "8",
+	[DW_CFA_offset_extended] = "rl",
+	[DW_CFA_restore_extended] = "r",
+	[DW_CFA_undefined] = "r",
+	[DW_CFA_same_value] = "r",
+	[DW_CFA_register] = "rr",
+	[DW_CFA_remember_state] = "",
+	[DW_CFA_restore_state] = "",
+	[DW_CFA_def_cfa] = "rl",
+	[DW_CFA_def_cfa_register] = "r",
+	[DW_CFA_def_cfa_offset] = "l",
+	[DW_CFA_def_cfa_expression] = "b",
+	[DW_CFA_expression] = "rb",
+	[DW_CFA_offset_extended_sf] = "rl",
+	[DW_CFA_def_cfa_sf] = "rl",
+	[DW_CFA_def_cfa_offset_sf] = "l",
+	[DW_CFA_val_offset] = "rl",
+	[DW_CFA_val_offset_sf] = "rl",
+	[DW_CFA_val_expression] = "rb",
+	[DW_CFA_GNU_window_save] = "",
+	[DW_CFA_GNU_args_size] = "l",
+	[DW_CFA_GNU_negative_offset_extended] = "rl",
 };
 
 static bool operand_ok(char kind, const uint8_t **p, const uint8_t *end, uint64_t address_width)
@@ -121,8 +139,9 @@ static bool program_ok(const uint8_t *p, const uint8_t *end, unsigned enc)
 	return true;
 }
 
-/* A pointer of .eh_frame in encoding enc at *p; section data d lies at vaddr. */
-static bool read_pointer(const struct list *l, const uint8_t **p, const uint8_t *end, unsigned enc, uint64_t *ret)
+/* A pointer of .eh_frame in encoding enc at *p, which ends at end. */
+static bool read_pointer(const struct list *l, const uint8_t **p, const uint8_t *end, unsigned enc,
+			 uint64_t *ret)
 {
 	uint64_t here = l->vaddr + (uint64_t)(*p - (const uint8_t *)l->data->d_buf), v = 0;
 	uint64_t n = pointer_width(enc);
@@ -174,9 +193,11 @@ static bool cie_encoding(const Dwarf_CIE *cie, unsigned *enc)
 	return true;
 }
 
-static int next_entry(struct list *l, struct ty_elf *e, Dwarf_Off off, Dwarf_Off *next, Dwarf_CFI_Entry *entry)
+static int next_entry(struct list *l, struct ty_elf *e, Dwarf_Off off, Dwarf_Off *next,
+		      Dwarf_CFI_Entry *entry)
 {
-	return dwarf_next_cfi((const unsigned char *)e->ehdr.e_ident, (Elf_Data *)l->data, true, off, next, entry);
+	return dwarf_next_cfi((const unsigned char *)e->ehdr.e_ident, (Elf_Data *)l->data, true, off, next,
+			      entry);
 }
 
 static int use_cie(struct list *l, struct ty_elf *e, Dwarf_Off off)
@@ -209,7 +230,8 @@ static int add(struct list *l, const Dwarf_FDE *f)
 	}
 	if (len == 0 || lo >= l->hi || lo + len < lo || lo + len <= l->lo)
 		return 0; /* of discarded code, or not code at all */
-	if ((l->cie_z && (!leb(&p, f->end, &aug) || !skip(&p, f->end, aug))) || !program_ok(p, f->end, l->enc)) {
+	if ((l->cie_z && (!leb(&p, f->end, &aug) || !skip(&p, f->end, aug))) ||
+	    !program_ok(p, f->end, l->enc)) {
 		out->skipped++;
 		return 0;
 	}

@@ -16,7 +16,7 @@ struct ty_fde {
 struct ty_fdes {
 	struct ty_fde *fde; /* sorted by address; owned, freed by ty_fdes_free */
 	size_t count;
-	uint32_t skipped;   /* functions left out: damaged or in an unknown encoding */
+	uint32_t skipped; /* functions left out: damaged or in an unknown encoding */
 };
 
 /* All functions of .eh_frame with code inside [lo, hi).  Returns 1, 0 when the

@@ -266,7 +266,10 @@ bool ty_elf_eh_frame(struct ty_elf *e, uint64_t *vaddr, uint64_t *offset, uint64
 	/* .eh_frame_hdr: version, three encodings, then the pointer to .eh_frame,
 	 * in practice always 4 bytes relative to itself. */
 	const GElf_Phdr *h = ty_elf_phdr(e, PT_GNU_EH_FRAME);
-	struct { uint8_t version, ptr_enc, count_enc, table_enc; int32_t ptr; } hdr;
+	struct {
+		uint8_t version, ptr_enc, count_enc, table_enc;
+		int32_t ptr;
+	} hdr;
 	if (!h || ty_elf_read(e, h->p_vaddr, &hdr, sizeof hdr) || hdr.version != 1 || hdr.ptr_enc != 0x1b)
 		return false;
 	*vaddr = h->p_vaddr + 4 + (uint64_t)(int64_t)hdr.ptr;

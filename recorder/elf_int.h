@@ -12,14 +12,14 @@ struct ty_symbols;
 
 struct ty_elf {
 	int fd;
-	Elf *elf;          /* reads by pread, not mmap: a truncated file must give errors, not SIGBUS */
+	Elf *elf; /* reads by pread, not mmap: a truncated file must give errors, not SIGBUS */
 	GElf_Ehdr ehdr;
 	size_t phnum;
-	GElf_Phdr *phdr;   /* owned */
-	char *path;        /* owned */
+	GElf_Phdr *phdr;    /* owned */
+	char *path;         /* owned */
 	char build_id[129]; /* hex */
 	struct ty_module_id id;
-	uint64_t size;     /* of the file when opened */
+	uint64_t size; /* of the file when opened */
 	struct timespec mtime;
 	struct ty_symbols *symbols; /* made by symbols.c at first use */
 };

@@ -157,7 +157,8 @@ static bool is_kernel_signal_frame(Dwarf_Frame *f, const Dwarf_Op *cfa, size_t n
 	int reg;
 	int64_t off;
 	return n == 2 && is_breg(&cfa[0], &reg, &off) && reg == REG_SP && off == TY_UC_SP &&
-	       cfa[1].atom == DW_OP_deref && saved_at_sp(f, REG_PC, TY_UC_PC) && saved_at_sp(f, REG_BP, TY_UC_BP);
+	       cfa[1].atom == DW_OP_deref && saved_at_sp(f, REG_PC, TY_UC_PC) &&
+	       saved_at_sp(f, REG_BP, TY_UC_BP);
 }
 
 /* The linkers' one expression for all PLT entries: within each 16 bytes the
@@ -166,10 +167,11 @@ static bool is_plt(const Dwarf_Op *op, size_t n, unsigned *step)
 {
 	int reg;
 	int64_t off;
-	if (n != 9 || !is_breg(&op[0], &reg, &off) || reg != REG_SP || off != 8 || !is_breg(&op[1], &reg, &off) ||
-	    reg != REG_PC || off != 0 || op[2].atom != DW_OP_lit15 || op[3].atom != DW_OP_and ||
-	    op[4].atom < DW_OP_lit0 || op[4].atom > DW_OP_lit15 || op[5].atom != DW_OP_ge ||
-	    op[6].atom != DW_OP_lit3 || op[7].atom != DW_OP_shl || op[8].atom != DW_OP_plus)
+	if (n != 9 || !is_breg(&op[0], &reg, &off) || reg != REG_SP || off != 8 ||
+	    !is_breg(&op[1], &reg, &off) || reg != REG_PC || off != 0 || op[2].atom != DW_OP_lit15 ||
+	    op[3].atom != DW_OP_and || op[4].atom < DW_OP_lit0 || op[4].atom > DW_OP_lit15 ||
+	    op[5].atom != DW_OP_ge || op[6].atom != DW_OP_lit3 || op[7].atom != DW_OP_shl ||
+	    op[8].atom != DW_OP_plus)
 		return false;
 	*step = op[4].atom - DW_OP_lit0;
 	return true;
@@ -294,7 +296,8 @@ static int all_rows(struct build *b, char *err)
 		r = -EINVAL;
 	}
 	if (r < 0)
-		return ty_err(err, r, "%s: %s", b->e->path, r == -EINVAL ? "damaged .eh_frame" : strerror(-r));
+		return ty_err(err, r, "%s: %s", b->e->path,
+			      r == -EINVAL ? "damaged .eh_frame" : strerror(-r));
 	b->skipped = f.skipped;
 	r = 0;
 	for (size_t i = 0; !r && i < f.count; i++)
@@ -312,8 +315,12 @@ static struct ty_rows *pack(const struct build *b, size_t *bytes)
 	struct ty_rows *t = calloc(1, *bytes);
 	if (!t)
 		return NULL;
-	*t = (struct ty_rows){ .magic = TY_ROWS_MAGIC, .count = (uint32_t)b->rows, .blocks = blocks,
-			       .lo = (uint32_t)b->lo, .hi = (uint32_t)b->hi, .skipped = b->skipped };
+	*t = (struct ty_rows){ .magic = TY_ROWS_MAGIC,
+			       .count = (uint32_t)b->rows,
+			       .blocks = blocks,
+			       .lo = (uint32_t)b->lo,
+			       .hi = (uint32_t)b->hi,
+			       .skipped = b->skipped };
 	uint32_t *ix = (uint32_t *)ty_rows_index(t), i = 0;
 	for (uint32_t n = 0; n <= blocks; n++) {
 		while (i + 1 < b->rows && b->row[i + 1].addr <= b->lo + (uint64_t)n * TY_ROWS_BLOCK)

@@ -17,15 +17,15 @@
 #include "recorder/elf_int.h"
 
 /* libunwind's search in .eh_frame_hdr: exported for debuggers, in no header. */
-int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi,
-				       int need_unwind_info, void *arg);
+int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
 enum { PAGE = 4096, PAGES = 256 };
 
 struct mapping {
 	uint64_t start, end, base;
 	struct ty_elf *e;
-	uint64_t table; /* address of the sorted table in .eh_frame_hdr, 0: none */
+	uint64_t table;  /* address of the sorted table in .eh_frame_hdr, 0: none */
 	uint64_t header; /* address of .eh_frame_hdr */
 	uint32_t entries;
 };
@@ -158,7 +158,9 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	const struct mapping *m = mapping_at(c->space, ip);
 	int r = -UNW_ENOINFO;
 	if (m && m->table) {
-		unw_dyn_info_t di = { .format = UNW_INFO_FORMAT_REMOTE_TABLE, .start_ip = m->start, .end_ip = m->end };
+		unw_dyn_info_t di = { .format = UNW_INFO_FORMAT_REMOTE_TABLE,
+				      .start_ip = m->start,
+				      .end_ip = m->end };
 		di.u.rti.segbase = m->header;
 		di.u.rti.table_data = m->table;
 		di.u.rti.table_len = (unw_word_t)m->entries * 8 / sizeof(unw_word_t);
@@ -170,9 +172,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 }
 
 /* libunwind keeps what it found in a pool and returns it there by itself. */
-static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
-{
-}
+static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg) {}
 
 static int get_dyn_info_list_addr(unw_addr_space_t as, unw_word_t *addr, void *arg)
 {
@@ -189,7 +189,8 @@ static int resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
 	return -UNW_EINVAL;
 }
 
-static int get_proc_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t n, unw_word_t *off, void *arg)
+static int get_proc_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t n, unw_word_t *off,
+			 void *arg)
 {
 	return -UNW_ENOINFO;
 }
@@ -197,9 +198,13 @@ static int get_proc_name(unw_addr_space_t as, unw_word_t addr, char *buf, size_t
 int ty_selfcheck_new(struct ty_selfcheck **ret)
 {
 	static unw_accessors_t accessors = {
-		.find_proc_info = find_proc_info, .put_unwind_info = put_unwind_info,
-		.get_dyn_info_list_addr = get_dyn_info_list_addr, .access_mem = access_mem,
-		.access_reg = access_reg, .access_fpreg = access_fpreg, .resume = resume,
+		.find_proc_info = find_proc_info,
+		.put_unwind_info = put_unwind_info,
+		.get_dyn_info_list_addr = get_dyn_info_list_addr,
+		.access_mem = access_mem,
+		.access_reg = access_reg,
+		.access_fpreg = access_fpreg,
+		.resume = resume,
 		.get_proc_name = get_proc_name,
 	};
 	struct ty_selfcheck *c = calloc(1, sizeof *c);
@@ -231,7 +236,10 @@ void ty_selfcheck_free(struct ty_selfcheck *c)
 /* Where the sorted table of .eh_frame_hdr is, if it is the usual one. */
 static void find_table(struct mapping *m)
 {
-	struct { uint8_t version, ptr_enc, count_enc, table_enc; uint32_t ptr, count; } h;
+	struct {
+		uint8_t version, ptr_enc, count_enc, table_enc;
+		uint32_t ptr, count;
+	} h;
 	const GElf_Phdr *p = ty_elf_phdr(m->e, PT_GNU_EH_FRAME);
 	if (!p || ty_elf_read(m->e, p->p_vaddr, &h, sizeof h) || h.version != 1 || h.ptr_enc != 0x1b ||
 	    h.count_enc != 0x03 || h.table_enc != 0x3b || h.count > p->p_filesz / 8)
@@ -274,7 +282,8 @@ void ty_selfcheck_map(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint
 	s->map[s->count++] = m;
 }
 
-static int compare(struct ty_selfcheck *c, unw_cursor_t *cursor, const uint64_t *frames, size_t count, bool partial)
+static int compare(struct ty_selfcheck *c, unw_cursor_t *cursor, const uint64_t *frames, size_t count,
+		   bool partial)
 {
 	size_t same = 1;
 	for (;; same++) {
@@ -299,8 +308,9 @@ static int compare(struct ty_selfcheck *c, unw_cursor_t *cursor, const uint64_t 
 	return same > 1 || (!partial && c->cause == CAUSE_NONE) ? TY_CHECK_AGREE : TY_CHECK_SKIPPED;
 }
 
-int ty_selfcheck_run(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t pc, uint64_t sp, uint64_t bp,
-		     const void *stack, size_t n, const uint64_t *frames, size_t count, uint16_t path_flags)
+int ty_selfcheck_run(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t pc, uint64_t sp,
+		     uint64_t bp, const void *stack, size_t n, const uint64_t *frames, size_t count,
+		     uint16_t path_flags)
 {
 	struct space key = { .image = image, .gen = gen };
 	void *slot = tfind(&key, &c->spaces, cmp_space);

@@ -29,7 +29,8 @@ void ty_selfcheck_map(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint
  * ty_rec_stack), stack is the n bytes from sp upwards, frames the path leaf
  * first as in struct ty_rec_path, path_flags its TY_F_* flags.  frames[0] is
  * pc; both are return addresses.  Returns a TY_CHECK_*. */
-int ty_selfcheck_run(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t pc, uint64_t sp, uint64_t bp,
-		     const void *stack, size_t n, const uint64_t *frames, size_t count, uint16_t path_flags);
+int ty_selfcheck_run(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t pc, uint64_t sp,
+		     uint64_t bp, const void *stack, size_t n, const uint64_t *frames, size_t count,
+		     uint16_t path_flags);
 
 #endif

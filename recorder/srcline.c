@@ -19,7 +19,7 @@ struct range {
 	uint64_t lo, hi;
 	uint64_t top; /* largest hi of this and all before it */
 	Dwarf_Die die;
-	size_t unit;  /* units: index into unit[] */
+	size_t unit; /* units: index into unit[] */
 };
 
 struct ranges {
@@ -171,8 +171,8 @@ static int inlined_calls(Dwarf_Die *parent, uint64_t pc, Dwarf_Die *chain, int n
 		if (!inlined && tag != DW_TAG_lexical_block)
 			continue;
 		/* A block without addresses of its own may still hold calls. */
-		if (dwarf_haspc(&die, pc) <= 0 && (inlined || dwarf_hasattr(&die, DW_AT_low_pc) ||
-						   dwarf_hasattr(&die, DW_AT_ranges)))
+		if (dwarf_haspc(&die, pc) <= 0 &&
+		    (inlined || dwarf_hasattr(&die, DW_AT_low_pc) || dwarf_hasattr(&die, DW_AT_ranges)))
 			continue;
 		int m = n;
 		if (inlined && m < MAX_CHAIN)

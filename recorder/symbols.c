@@ -36,12 +36,12 @@ struct ty_symbols {
 	bool debuginfod;
 	Dwfl *dwfl;
 	Dwfl_Module *mod;
-	uint64_t bias;      /* libdwfl's address of ELF address 0 */
+	uint64_t bias; /* libdwfl's address of ELF address 0 */
 	uint64_t dwarf_bias;
 	struct function *fn;
 	size_t count;
 	struct ty_srcline *src; /* NULL: no DWARF */
-	void *names;        /* tree of struct name */
+	void *names;            /* tree of struct name */
 };
 
 struct name {
@@ -85,11 +85,11 @@ static const char *readable(struct ty_symbols *s, const char *raw)
 
 static bool crc_matches(int fd, uint32_t want)
 {
-	static uint32_t table[256];
-	static unsigned char buf[1 << 16];
+	uint32_t table[256];
+	unsigned char buf[1 << 14];
 	uint32_t crc = ~0u;
 	ssize_t n;
-	for (uint32_t i = 0; !table[255] && i < 256; i++) {
+	for (uint32_t i = 0; i < 256; i++) {
 		uint32_t c = i;
 		for (int k = 0; k < 8; k++)
 			c = c & 1 ? c >> 1 ^ 0xedb88320u : c >> 1;
@@ -103,8 +103,8 @@ static bool crc_matches(int fd, uint32_t want)
 
 /* Separate debug information without asking a server: by build-id, then by the
  * name and checksum in .gnu_debuglink. */
-static int find_local(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base, const char *file,
-		      const char *link, GElf_Word crc, char **found)
+static int find_local(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base,
+		      const char *file, const char *link, GElf_Word crc, char **found)
 {
 	int fd = dwfl_build_id_find_debuginfo(mod, userdata, modname, base, file, link, crc, found);
 	if (fd >= 0 || !link || !file || strchr(link, '/'))
@@ -175,7 +175,9 @@ static void list_functions(struct ty_symbols *s)
 		    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
 			continue;
 		uint64_t lo = addr - s->bias;
-		s->fn[s->count++] = (struct function){ .lo = lo, .hi = lo + sym.st_size, .name = name,
+		s->fn[s->count++] = (struct function){ .lo = lo,
+						       .hi = lo + sym.st_size,
+						       .name = name,
 						       .rank = rank_of(&sym, name),
 						       .local = GELF_ST_BIND(sym.st_info) == STB_LOCAL };
 	}
@@ -245,8 +247,9 @@ int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_sy
 		prepare(e, s);
 	uint64_t addr = exact ? vaddr : vaddr - 1;
 	const struct function *f = function_at(s, addr);
-	int n = s->src ? ty_srcline_at(s->src, addr + s->bias - s->dwarf_bias, src, max < MAX_INLINE ? max : MAX_INLINE)
-		       : 0;
+	int n = s->src ? ty_srcline_at(s->src, addr + s->bias - s->dwarf_bias, src,
+				       max < MAX_INLINE ? max : MAX_INLINE) :
+			 0;
 	for (int i = 0; i < n; i++) {
 		const char *raw = src[i].name;
 		/* The exported name is the one people know ("poll", not
@@ -255,8 +258,10 @@ int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_sy
 			raw = f->name;
 		if (!raw)
 			raw = "?";
-		out[i] = (struct ty_elf_symbol){ .name = readable(s, raw), .file = src[i].file, .line = src[i].line,
-					     .inlined = i < n - 1 };
+		out[i] = (struct ty_elf_symbol){ .name = readable(s, raw),
+						 .file = src[i].file,
+						 .line = src[i].line,
+						 .inlined = i < n - 1 };
 	}
 	if (n == 0 && f) {
 		out[0] = (struct ty_elf_symbol){ .name = readable(s, f->name) };

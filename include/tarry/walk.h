@@ -43,8 +43,8 @@ TY_WALK_FN int ty_walk_load(uint64_t a, uint64_t lo, uint64_t hi, uint64_t *ret)
  * TY_WALK_NEXT: the state is the caller's.  TY_WALK_END: this frame is the
  * outermost one, the path is complete.  Negative: the path is cut here, by
  * which of the three; the state is unchanged. */
-TY_WALK_FN int ty_walk_step(uint32_t rule, uint64_t *pc, uint64_t *sp, uint64_t *bp, int *bp_known, int *exact,
-			    uint64_t lo, uint64_t hi)
+TY_WALK_FN int ty_walk_step(uint32_t rule, uint64_t *pc, uint64_t *sp, uint64_t *bp, int *bp_known,
+			    int *exact, uint64_t lo, uint64_t hi)
 {
 	uint64_t cfa, npc, nsp, nbp = *bp;
 	int known = *bp_known;
@@ -53,7 +53,8 @@ TY_WALK_FN int ty_walk_step(uint32_t rule, uint64_t *pc, uint64_t *sp, uint64_t 
 	case TY_RULE_END:
 		return TY_WALK_END;
 	case TY_RULE_SIGNAL:
-		if (!ty_walk_load(*sp + TY_UC_PC, lo, hi, &npc) || !ty_walk_load(*sp + TY_UC_SP, lo, hi, &nsp) ||
+		if (!ty_walk_load(*sp + TY_UC_PC, lo, hi, &npc) ||
+		    !ty_walk_load(*sp + TY_UC_SP, lo, hi, &nsp) ||
 		    !ty_walk_load(*sp + TY_UC_BP, lo, hi, &nbp))
 			return TY_WALK_BOUNDS;
 		if (nsp < *sp || nsp >= hi) /* handler ran on another stack */

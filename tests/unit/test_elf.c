@@ -73,7 +73,8 @@ static void test_hash_and_imports(void)
 	char cmd[512];
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
 	snprintf(path, sizeof path, "%s/noid.so", dir);
-	snprintf(cmd, sizeof cmd, "echo '%s' | cc -x c -w -shared -fPIC -Wl,--build-id=none -o %s -", source, path);
+	snprintf(cmd, sizeof cmd, "echo '%s' | cc -x c -w -shared -fPIC -Wl,--build-id=none -o %s -", source,
+		 path);
 	CU_ASSERT_EQUAL_FATAL(system(cmd), 0);
 	void *h = dlopen(path, RTLD_NOW);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(h);

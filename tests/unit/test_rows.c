@@ -19,7 +19,10 @@
 #include "recorder/rows.h"
 #include "tarry/walk.h"
 
-struct machine { uint64_t reg[17]; uint64_t cfa; };
+struct machine {
+	uint64_t reg[17];
+	uint64_t cfa;
+};
 
 static uint64_t memory_at(uint64_t a) /* any function of a that does not collide */
 {
@@ -107,8 +110,8 @@ static int rule_right(uint32_t rule, Dwarf_CFI *cfi, uint64_t addr)
 	case TY_RULE_END:
 		return pra == UNDEFINED;
 	case TY_RULE_SIGNAL:
-		return have_cfa && m.cfa == memory_at(rsp + TY_UC_SP) && pra == MEMORY && ra == rsp + TY_UC_PC &&
-		       pbp == MEMORY && bp == rsp + TY_UC_BP;
+		return have_cfa && m.cfa == memory_at(rsp + TY_UC_SP) && pra == MEMORY &&
+		       ra == rsp + TY_UC_PC && pbp == MEMORY && bp == rsp + TY_UC_BP;
 	case TY_RULE_SP:
 		cfa = rsp + (uint64_t)ty_rule_k(rule);
 		want_bp = cfa + (uint64_t)ty_rule_bp(rule);
@@ -165,11 +168,12 @@ static bool compare_file(const char *path)
 			int r = rule_right(ty_rows_find(t, at), cfi, at);
 			stop += r == 2;
 			if (r == 0 && wrong++ < 5)
-				printf("    %s: wrong rule %08x at %#lx\n", path, ty_rows_find(t, at), (unsigned long)at);
+				printf("    %s: wrong rule %08x at %#lx\n", path, ty_rows_find(t, at),
+				       (unsigned long)at);
 		}
 	}
-	printf("    %s: %u addresses of %u rows, %u wrong, %u cut, %u rows skipped\n", path, n, t->count, wrong, stop,
-	       t->skipped);
+	printf("    %s: %u addresses of %u rows, %u wrong, %u cut, %u rows skipped\n", path, n, t->count,
+	       wrong, stop, t->skipped);
 	bool ok = wrong == 0 && (stop == 0 || t->skipped > 0) && stop <= n / 20 && t->count > 1 &&
 		  ty_rows_find(t, t->lo - 1) == 0 && ty_rows_find(t, t->hi) == 0 &&
 		  bytes == ty_rows_size(t->count, t->blocks);
@@ -184,9 +188,16 @@ static bool compare_file(const char *path)
 static void test_files(void)
 {
 	static const char *const file[] = {
-		"/proc/self/exe", "/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2", "/bin/bash",
-		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-		"/usr/sbin/mariadbd", "/usr/lib/postgresql/15/bin/postgres", "/usr/bin/python3", "/usr/bin/node",
+		"/proc/self/exe",
+		"/lib/x86_64-linux-gnu/libc.so.6",
+		"/lib64/ld-linux-x86-64.so.2",
+		"/bin/bash",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
+		"/usr/sbin/mariadbd",
+		"/usr/lib/postgresql/15/bin/postgres",
+		"/usr/bin/python3",
+		"/usr/bin/node",
 	};
 	for (size_t i = 0; i < sizeof file / sizeof *file; i++)
 		CU_ASSERT(compare_file(file[i]));
@@ -194,6 +205,7 @@ static void test_files(void)
 
 /* Call frame information that compilers write rarely or never.  One function
  * of 16 bytes a case, in this order. */
+/* clang-format off */
 #define CFI_CASE(cfi) ".p2align 4\n.cfi_startproc\n.cfi_def_cfa_offset 24\nnop\n" cfi "\n.skip 15, 0x90\n.cfi_endproc\n"
 static const struct { const char *cfi; enum ty_rule_kind kind; int64_t k; int saved; int64_t bp; } odd[] = {
 	{ ".cfi_offset 6, -24", TY_RULE_SP, 24, 1, -24 },
@@ -220,6 +232,7 @@ static const struct { const char *cfi; enum ty_rule_kind kind; int64_t k; int sa
 	{ ".cfi_undefined 16", TY_RULE_END, 0, 0, 0 },
 	{ ".cfi_signal_frame", TY_RULE_STOP, 0, 0, 0 },                     /* not laid out as the kernel's */
 };
+/* clang-format on */
 
 static void test_odd(void)
 {
@@ -276,8 +289,10 @@ static void test_none(void)
 	int fd = mkstemp(path);
 	CU_ASSERT_FATAL(fd >= 0);
 	close(fd);
-	snprintf(cmd, sizeof cmd, "echo 'int f(int a) { return a; }' | cc -x c -w -shared -nostdlib "
-		 "-fno-asynchronous-unwind-tables -o %s -", path);
+	snprintf(cmd, sizeof cmd,
+		 "echo 'int f(int a) { return a; }' | cc -x c -w -shared -nostdlib "
+		 "-fno-asynchronous-unwind-tables -o %s -",
+		 path);
 	CU_ASSERT_EQUAL_FATAL(system(cmd), 0);
 	CU_ASSERT_EQUAL_FATAL(ty_elf_open(&e, path, NULL, err), 0);
 	CU_ASSERT_EQUAL_FATAL(ty_rows_build(e, &t, &bytes, err), 0);
@@ -304,7 +319,8 @@ static void test_lookup(void)
 		((uint32_t *)ty_rows_index(t))[b] = i;
 	}
 	for (uint32_t i = 0; i < N; i++)
-		((struct ty_row *)ty_rows_row(t))[i] = (struct ty_row){ addr[i], ty_rule(TY_RULE_SP, (int)i + 1, 0, 0) };
+		((struct ty_row *)ty_rows_row(t))[i] =
+			(struct ty_row){ addr[i], ty_rule(TY_RULE_SP, (int)i + 1, 0, 0) };
 	for (uint32_t a = 0x1000, i = 0; a < 0x2080; a++) {
 		while (i + 1 < N && addr[i + 1] <= a)
 			i++;
@@ -346,7 +362,8 @@ static void test_damaged(void)
 		struct ty_rows *t;
 		size_t bytes;
 		for (int i = 0; i < 1 + round % 30; i++) {
-			uint64_t where = next_random() % 8 == 0 ? next_random() % 1024 : off + next_random() % size;
+			uint64_t where =
+				next_random() % 8 == 0 ? next_random() % 1024 : off + next_random() % size;
 			uint8_t v = (uint8_t)next_random();
 			if (pwrite(fd, &v, 1, (off_t)where) != 1)
 				exit(1);

@@ -25,7 +25,8 @@ static unsigned outcome[4], altered[4];
 
 static int run(const uint64_t *frames, size_t count, size_t bytes, uint16_t flags)
 {
-	return ty_selfcheck_run(check, IMAGE, GEN, walk.pc, walk.sp, walk.bp, stack, bytes, frames, count, flags);
+	return ty_selfcheck_run(check, IMAGE, GEN, walk.pc, walk.sp, walk.bp, stack, bytes, frames, count,
+				flags);
 }
 
 static __attribute__((no_sanitize("address"))) void take(void)
@@ -110,9 +111,9 @@ static void test_agrees(void)
 		raise(SIGUSR1);
 		jumped();
 	}
-	printf("    agree %u, shorter %u, differ %u, skipped %u; altered: differ %u\n", outcome[TY_CHECK_AGREE],
-	       outcome[TY_CHECK_SHORTER], outcome[TY_CHECK_DIFFER], outcome[TY_CHECK_SKIPPED],
-	       altered[TY_CHECK_DIFFER]);
+	printf("    agree %u, shorter %u, differ %u, skipped %u; altered: differ %u\n",
+	       outcome[TY_CHECK_AGREE], outcome[TY_CHECK_SHORTER], outcome[TY_CHECK_DIFFER],
+	       outcome[TY_CHECK_SKIPPED], altered[TY_CHECK_DIFFER]);
 	CU_ASSERT(outcome[TY_CHECK_AGREE] > 2000);
 	CU_ASSERT_EQUAL(outcome[TY_CHECK_SHORTER], 0);
 	CU_ASSERT_EQUAL(outcome[TY_CHECK_DIFFER], 0);
@@ -159,17 +160,20 @@ static void test_unknown(void)
 	with_alloca(3);
 	/* Another process, another generation: nothing is known about either. */
 	CU_ASSERT_EQUAL(ty_selfcheck_run(check, IMAGE + 1, GEN, walk.pc, walk.sp, walk.bp, stack, stack_bytes,
-					 walk.frame, (size_t)walk.count, 0), TY_CHECK_SKIPPED);
+					 walk.frame, (size_t)walk.count, 0),
+			TY_CHECK_SKIPPED);
 	CU_ASSERT_EQUAL(ty_selfcheck_run(check, IMAGE, GEN + 1, walk.pc, walk.sp, walk.bp, stack, stack_bytes,
-					 walk.frame, (size_t)walk.count, 0), TY_CHECK_SKIPPED);
+					 walk.frame, (size_t)walk.count, 0),
+			TY_CHECK_SKIPPED);
 	/* Only the program is known, not the C library above main. */
 	CU_ASSERT_EQUAL_FATAL(ty_selfcheck_new(&c), 0);
 	for (int i = 0; i < self_module_count; i++)
 		if (strstr(ty_elf_path(self_module[i].e), "self/exe"))
 			ty_selfcheck_map(c, IMAGE, GEN, self_module[i].start, self_module[i].end,
 					 self_module[i].base, self_module[i].e);
-	CU_ASSERT_EQUAL(ty_selfcheck_run(c, IMAGE, GEN, walk.pc, walk.sp, walk.bp, stack, stack_bytes, walk.frame,
-					 (size_t)walk.count, 0), TY_CHECK_SHORTER);
+	CU_ASSERT_EQUAL(ty_selfcheck_run(c, IMAGE, GEN, walk.pc, walk.sp, walk.bp, stack, stack_bytes,
+					 walk.frame, (size_t)walk.count, 0),
+			TY_CHECK_SHORTER);
 	ty_selfcheck_free(c);
 }
 
@@ -185,8 +189,8 @@ static void test_garbage(void)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			stack[x % (stack_bytes / 8)] = i & 1 ? x : walk.sp + (x >> 20) % stack_bytes;
 		}
-		int r = ty_selfcheck_run(check, IMAGE, GEN, walk.pc, walk.sp, i % 3 ? walk.bp : x, stack, stack_bytes,
-					 walk.frame, (size_t)walk.count, 0);
+		int r = ty_selfcheck_run(check, IMAGE, GEN, walk.pc, walk.sp, i % 3 ? walk.bp : x, stack,
+					 stack_bytes, walk.frame, (size_t)walk.count, 0);
 		CU_ASSERT(r >= TY_CHECK_AGREE && r <= TY_CHECK_SKIPPED);
 		memcpy(stack, good, sizeof good);
 	}

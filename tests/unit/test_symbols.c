@@ -64,7 +64,8 @@ static uint64_t symbol_of(const char *name, const char *want, uint64_t *size)
 	struct stat st;
 	snprintf(path, sizeof path, "%s/%s", dir, name);
 	int fd = open(path, O_RDONLY);
-	if (fd < 0 || fstat(fd, &st) || !(p = malloc((size_t)st.st_size)) || read(fd, p, (size_t)st.st_size) != st.st_size)
+	if (fd < 0 || fstat(fd, &st) || !(p = malloc((size_t)st.st_size)) ||
+	    read(fd, p, (size_t)st.st_size) != st.st_size)
 		exit(1);
 	close(fd);
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)p;
@@ -85,6 +86,7 @@ static uint64_t symbol_of(const char *name, const char *want, uint64_t *size)
 	return found;
 }
 
+/* clang-format off */
 static const char c_source[] =
 "extern volatile int sink; volatile int sink;\n"                                  /* 1 */
 "static inline __attribute__((always_inline)) int inner(int a)\n"                 /* 2 */
@@ -106,6 +108,7 @@ static const char c_source[] =
 "int legacy(int a) __asm__(\"_ZN4shop4till4ring17h0123456789abcdefE\");\n"
 "int legacy(int a) { sink = a; return a + sink; }\n"
 "__asm__(\".text; .p2align 4; nosize: .skip 64, 0x90; .globl nosize; .p2align 4\");\n";
+/* clang-format on */
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -143,15 +146,19 @@ static void test_inlined(void)
 	for (int i = 0; i < 3; i++) {
 		if (i == 2 && !have("clang"))
 			continue;
-		CU_ASSERT_EQUAL_FATAL(shell("%s -w -O2 -shared -fPIC -Wl,--build-id -o c.so case.c", cc[i]), 0);
+		CU_ASSERT_EQUAL_FATAL(shell("%s -w -O2 -shared -fPIC -Wl,--build-id -o c.so case.c", cc[i]),
+				      0);
 		mark = symbol_of("c.so", "mark_inner", &size);
 		CU_ASSERT_FATAL(mark != 0);
 		check_inlined("c.so", mark);
 	}
 	/* The debug information in a file beside it, by name and checksum. */
-	CU_ASSERT_EQUAL_FATAL(shell("%s -w -g -O2 -shared -fPIC -Wl,--build-id=none -o c.so case.c && "
-				    "mark=1 && mkdir -p .debug && objcopy --only-keep-debug c.so .debug/c.debug && "
-				    "cp c.so full.so && strip c.so && objcopy --add-gnu-debuglink=.debug/c.debug c.so", "cc"), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		shell("%s -w -g -O2 -shared -fPIC -Wl,--build-id=none -o c.so case.c && "
+		      "mark=1 && mkdir -p .debug && objcopy --only-keep-debug c.so .debug/c.debug && "
+		      "cp c.so full.so && strip c.so && objcopy --add-gnu-debuglink=.debug/c.debug c.so",
+		      "cc"),
+		0);
 	mark = symbol_of("full.so", "mark_inner", &size);
 	check_inlined("c.so", mark);
 	/* The same name with other contents is not believed. */
@@ -167,7 +174,10 @@ static void test_ranges(void)
 {
 	struct ty_elf_symbol s[8];
 	uint64_t hidden, outer, nosize, rust, n, size, ignore;
-	CU_ASSERT_EQUAL_FATAL(shell("%s -w -O2 -shared -fPIC -o plain.so case.c && cp plain.so bare.so && strip bare.so", "cc"), 0);
+	CU_ASSERT_EQUAL_FATAL(
+		shell("%s -w -O2 -shared -fPIC -o plain.so case.c && cp plain.so bare.so && strip bare.so",
+		      "cc"),
+		0);
 	hidden = symbol_of("plain.so", "hidden", &n);
 	nosize = symbol_of("plain.so", "nosize", &ignore);
 	rust = symbol_of("plain.so", "_ZN4shop4till4ring17h0123456789abcdefE", &ignore);
@@ -179,8 +189,8 @@ static void test_ranges(void)
 	CU_ASSERT_STRING_EQUAL(s[0].name, "hidden");
 	CU_ASSERT_EQUAL(ty_symbols_at(e, hidden + n, false, s, 8), 1);
 	CU_ASSERT_STRING_EQUAL(s[0].name, "hidden");
-	CU_ASSERT_EQUAL(ty_symbols_at(e, hidden, false, s, 8), 0);     /* before its first byte */
-	CU_ASSERT_EQUAL(ty_symbols_at(e, nosize + 8, true, s, 8), 0);  /* no size: covers nothing */
+	CU_ASSERT_EQUAL(ty_symbols_at(e, hidden, false, s, 8), 0);    /* before its first byte */
+	CU_ASSERT_EQUAL(ty_symbols_at(e, nosize + 8, true, s, 8), 0); /* no size: covers nothing */
 	CU_ASSERT_EQUAL(ty_symbols_at(e, rust, true, s, 8), 1);
 	CU_ASSERT_STRING_EQUAL(s[0].name, "shop::till::ring"); /* older Rust's names, without the hash */
 	CU_ASSERT_EQUAL(ty_symbols_at(e, 0, true, s, 8), 0);
@@ -243,21 +253,23 @@ static void test_rust(void)
 	uint64_t mark, size;
 	if (!have("rustc"))
 		return;
-	put_file("shop.rs", "#![no_std] #![allow(named_asm_labels)]\n"                                          /* 1 */
-			    "#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n" /* 2 */
-			    "pub mod till {\n"                                            /* 3 */
-			    "    #[inline(always)] pub fn add(a: u32) -> u32 {\n"         /* 4 */
-			    "        unsafe { core::arch::asm!(\".globl mark_rust\", \"mark_rust: nop\") };\n" /* 5 */
-			    "        a.wrapping_mul(3)\n"                                 /* 6 */
-			    "    }\n"                                                     /* 7 */
-			    "    #[inline(never)] pub fn ring(a: u32) -> u32 {\n"         /* 8 */
-			    "        add(a) + 1\n"                                        /* 9 */
-			    "    }\n"                                                     /* 10 */
-			    "}\n"
-			    "#[no_mangle] pub extern \"C\" fn entry(a: u32) -> u32 { till::ring(a) }\n");
+	put_file("shop.rs",
+		 "#![no_std] #![allow(named_asm_labels)]\n"                                         /* 1 */
+		 "#[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }\n"         /* 2 */
+		 "pub mod till {\n"                                                                 /* 3 */
+		 "    #[inline(always)] pub fn add(a: u32) -> u32 {\n"                              /* 4 */
+		 "        unsafe { core::arch::asm!(\".globl mark_rust\", \"mark_rust: nop\") };\n" /* 5 */
+		 "        a.wrapping_mul(3)\n"                                                      /* 6 */
+		 "    }\n"                                                                          /* 7 */
+		 "    #[inline(never)] pub fn ring(a: u32) -> u32 {\n"                              /* 8 */
+		 "        add(a) + 1\n"                                                             /* 9 */
+		 "    }\n"                                                                          /* 10 */
+		 "}\n"
+		 "#[no_mangle] pub extern \"C\" fn entry(a: u32) -> u32 { till::ring(a) }\n");
 	for (int i = 0; i < 2; i++) {
 		if (shell("rustc -g -O -C panic=abort %s --crate-type cdylib "
-			  "-o rs.so shop.rs 2>rs.log", mangling[i])) {
+			  "-o rs.so shop.rs 2>rs.log",
+			  mangling[i])) {
 			shell("%s rs.log", "cat");
 			CU_FAIL_FATAL("rustc failed");
 		}

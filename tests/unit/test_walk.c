@@ -15,7 +15,8 @@
 #include "tests/unit/walk_self.h"
 
 /* One step: every bound. */
-static __attribute__((noinline)) int step(uint32_t rule, uint64_t *st, uint64_t *sp, uint64_t *bp, int *known, int exact, unsigned words)
+static __attribute__((noinline)) int step(uint32_t rule, uint64_t *st, uint64_t *sp, uint64_t *bp, int *known,
+					  int exact, unsigned words)
 {
 	uint64_t pc = 0x1234;
 	return ty_walk_step(rule, &pc, sp, bp, known, &exact, (uint64_t)(uintptr_t)st,
@@ -30,14 +31,14 @@ static void test_step(void)
 	st[1] = 77, st[2] = 88;
 	CU_ASSERT_EQUAL(step(ty_rule(TY_RULE_SP, 3, 1, -2), st, &sp, &bp, &known, 0, 64), TY_WALK_NEXT);
 	CU_ASSERT(sp == at + 24 && bp == 77 && known);
-#define REFUSED(rule, sp0, bp0, known0, words, why)                                                     \
-	sp = (sp0), bp = (bp0), known = (known0);                                                           \
-	CU_ASSERT_EQUAL(step((rule), st, &sp, &bp, &known, 0, (words)), (why));                             \
+#define REFUSED(rule, sp0, bp0, known0, words, why)                                                          \
+	sp = (sp0), bp = (bp0), known = (known0);                                                            \
+	CU_ASSERT_EQUAL(step((rule), st, &sp, &bp, &known, 0, (words)), (why));                              \
 	CU_ASSERT(sp == (sp0) && bp == (bp0) && known == (known0))
-	REFUSED(ty_rule(TY_RULE_SP, 9, 0, 0), at, 5, 1, 8, TY_WALK_BOUNDS);   /* CFA above the stack */
-	REFUSED(ty_rule(TY_RULE_SP, 0, 0, 0), at + 8, 5, 1, 64, TY_WALK_BOUNDS); /* no progress */
+	REFUSED(ty_rule(TY_RULE_SP, 9, 0, 0), at, 5, 1, 8, TY_WALK_BOUNDS);        /* CFA above the stack */
+	REFUSED(ty_rule(TY_RULE_SP, 0, 0, 0), at + 8, 5, 1, 64, TY_WALK_BOUNDS);   /* no progress */
 	REFUSED(ty_rule(TY_RULE_SP, -1, 0, 0), at + 16, 5, 1, 64, TY_WALK_BOUNDS); /* downwards */
-	REFUSED(ty_rule(TY_RULE_SP, 1, 0, 0), at + 4, 5, 1, 64, TY_WALK_BOUNDS); /* unaligned */
+	REFUSED(ty_rule(TY_RULE_SP, 1, 0, 0), at + 4, 5, 1, 64, TY_WALK_BOUNDS);   /* unaligned */
 	REFUSED(ty_rule(TY_RULE_SP, 2, 1, 1), at, 5, 1, 3, TY_WALK_BOUNDS);   /* BP saved above the stack */
 	REFUSED(ty_rule(TY_RULE_SP, 2, 1, -3), at, 5, 1, 64, TY_WALK_BOUNDS); /* BP saved below it */
 	REFUSED(ty_rule(TY_RULE_BP, 2, 0, 0), at, at, 0, 64, TY_WALK_NO_BP);
@@ -51,10 +52,12 @@ static void test_step(void)
 	REFUSED(ty_rule(TY_RULE_STOP, 0, 0, 0), at, 5, 1, 64, TY_WALK_NO_RULE);
 	REFUSED(ty_rule(TY_RULE_END, 0, 0, 0), at, 5, 1, 64, TY_WALK_END);
 	sp = at, bp = 5, known = 1;
-	CU_ASSERT_EQUAL(step(ty_rule(TY_RULE_SP, 2, 1, TY_BP_LOST), st, &sp, &bp, &known, 0, 64), TY_WALK_NEXT);
+	CU_ASSERT_EQUAL(step(ty_rule(TY_RULE_SP, 2, 1, TY_BP_LOST), st, &sp, &bp, &known, 0, 64),
+			TY_WALK_NEXT);
 	CU_ASSERT_EQUAL(known, 0);
 }
 
+/* clang-format off */
 static const char cases[] =
 "#include <alloca.h>\n#include <pthread.h>\n#include <signal.h>\n#include <stdlib.h>\n#include <string.h>\n"
 "typedef void leaf_fn(void);\n"
@@ -81,8 +84,12 @@ static const char cases[] =
 "	many(1, 2, 3, 4, 5, 6, 7, 8, 9); sorted(); signalled(); pthread_create(&t, 0, thread, 0); pthread_join(t, 0); return sink; }\n"
 "int busy(int n) { volatile int r = 0; for (int i = 0; i < n; i++) r += use_alloca(4) + vla(5) + deep(12) + plain(i); sorted(); return r; }\n"
 "void set_leaf(leaf_fn *f) { leaf = f; }\n";
+/* clang-format on */
 
-struct truth { uint64_t frame[SELF_FRAMES]; int count; };
+struct truth {
+	uint64_t frame[SELF_FRAMES];
+	int count;
+};
 
 /* libgcc's own: libunwind, which the recorder links, exports the same names. */
 static _Unwind_Reason_Code (*gcc_backtrace)(_Unwind_Trace_Fn, void *);
@@ -109,7 +116,9 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *c, void *arg)
 	return _URC_NO_REASON;
 }
 
-static struct { unsigned stacks, frames, wrong, cut, deepest; } seen;
+static struct {
+	unsigned stacks, frames, wrong, cut, deepest;
+} seen;
 
 /* Both walks of the stack above the function that calls it; allocates nothing. */
 static void judge(const struct self_walk *w, struct truth *t)
@@ -129,8 +138,8 @@ static void judge(const struct self_walk *w, struct truth *t)
 		seen.deepest = (unsigned)w->count;
 	if (!complete && !(same && w->end == TY_WALK_NO_RULE) && seen.wrong++ < 2)
 		for (int i = 0; i < n || i < w->count; i++)
-			fprintf(stderr, "    %d: walk %lx libgcc %lx end %d\n", i, i < w->count ? w->frame[i] : 0,
-				i < n ? t->frame[i + skip] : 0, w->end);
+			fprintf(stderr, "    %d: walk %lx libgcc %lx end %d\n", i,
+				i < w->count ? w->frame[i] : 0, i < n ? t->frame[i + skip] : 0, w->end);
 }
 
 static __thread uint64_t top;
@@ -154,8 +163,9 @@ static void *load(const char *cc, const char *flags, int n)
 {
 	char cmd[512], so[128];
 	snprintf(so, sizeof so, "%s/cases%d.so", dir, n);
-	snprintf(cmd, sizeof cmd, "command -v %s >/dev/null || exit 77; %s -w -shared -fPIC %s -o %s %s/cases.c -lpthread",
-		 cc, cc, flags, so, dir);
+	snprintf(cmd, sizeof cmd,
+		 "command -v %s >/dev/null || exit 77; %s -w -shared -fPIC %s -o %s %s/cases.c -lpthread", cc,
+		 cc, flags, so, dir);
 	int r = system(cmd);
 	if (WIFEXITED(r) && WEXITSTATUS(r) == 77) {
 		printf("    %s: absent, skipped\n", cc);
@@ -170,9 +180,15 @@ static void *load(const char *cc, const char *flags, int n)
 static void test_walks(void)
 {
 	static const char *const build[][2] = {
-		{ "cc", "-O0" }, { "cc", "-O2" }, { "cc", "-Os" }, { "cc", "-O2 -fno-omit-frame-pointer" },
-		{ "cc", "-O3 -mavx2 -fstack-protector-all -fcf-protection=full" }, { "cc", "-O1 -fno-plt" },
-		{ "clang", "-O0" }, { "clang", "-O2" }, { "clang", "-O2 -fno-omit-frame-pointer" },
+		{ "cc", "-O0" },
+		{ "cc", "-O2" },
+		{ "cc", "-Os" },
+		{ "cc", "-O2 -fno-omit-frame-pointer" },
+		{ "cc", "-O3 -mavx2 -fstack-protector-all -fcf-protection=full" },
+		{ "cc", "-O1 -fno-plt" },
+		{ "clang", "-O0" },
+		{ "clang", "-O2" },
+		{ "clang", "-O2 -fno-omit-frame-pointer" },
 	};
 	for (int i = 0; i < (int)(sizeof build / sizeof *build); i++) {
 		void *h = load(build[i][0], build[i][1], i);
@@ -182,8 +198,8 @@ static void test_walks(void)
 		self_modules();
 		memset(&seen, 0, sizeof seen);
 		run(leaf);
-		printf("    %s %s: %u stacks, %u frames, deepest %u, %u wrong, %u cut\n", build[i][0], build[i][1],
-		       seen.stacks, seen.frames, seen.deepest, seen.wrong, seen.cut);
+		printf("    %s %s: %u stacks, %u frames, deepest %u, %u wrong, %u cut\n", build[i][0],
+		       build[i][1], seen.stacks, seen.frames, seen.deepest, seen.wrong, seen.cut);
 		CU_ASSERT(seen.stacks > 40 && seen.deepest > 1000);
 		CU_ASSERT_EQUAL(seen.wrong, 0);
 		CU_ASSERT_EQUAL(seen.cut, 0);
@@ -192,8 +208,8 @@ static void test_walks(void)
 
 /* A signal may stop the code between any two instructions: prologues,
  * epilogues, PLT entries.  (Not realigned frames: gcc's .eh_frame is wrong
- * between the last two instructions of those, and libgcc's walk with it.)  Another thread sends them; each is answered by one
- * walk before the next is sent. */
+ * between the last two instructions of those, and libgcc's walk with it.)  Another thread sends them; each is
+ * answered by one walk before the next is sent. */
 enum { SIGNALS = 3000 };
 static volatile sig_atomic_t handled;
 static volatile int stop_busy;
@@ -220,9 +236,7 @@ static void *sender(void *arg)
 	return NULL;
 }
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 static void test_interrupted(void)
 {
@@ -240,7 +254,8 @@ static void test_interrupted(void)
 	while (!stop_busy)
 		busy(10);
 	pthread_join(t, NULL);
-	printf("    interrupted: %u stacks, %u frames, %u wrong, %u cut\n", seen.stacks, seen.frames, seen.wrong, seen.cut);
+	printf("    interrupted: %u stacks, %u frames, %u wrong, %u cut\n", seen.stacks, seen.frames,
+	       seen.wrong, seen.cut);
 	CU_ASSERT_EQUAL(seen.stacks, SIGNALS + 1);
 	CU_ASSERT_EQUAL(seen.wrong, 0);
 	CU_ASSERT(seen.cut <= SIGNALS / 100);

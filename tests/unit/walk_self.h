@@ -106,16 +106,17 @@ static inline void self_walk_from(struct self_walk *w, uint64_t pc, uint64_t sp,
 	w->pc = pc, w->sp = w->lo = sp, w->bp = bp, w->hi = hi;
 	for (w->count = 0, w->end = TY_WALK_NEXT; w->count < SELF_FRAMES && w->end == TY_WALK_NEXT;) {
 		w->frame[w->count++] = pc | (exact ? TY_FRAME_EXACT : 0);
-		w->end = ty_walk_step(self_rule(exact ? pc : pc - 1), &pc, &sp, &bp, &known, &exact, w->lo, hi);
+		w->end = ty_walk_step(self_rule(exact ? pc : pc - 1), &pc, &sp, &bp, &known, &exact, w->lo,
+				      hi);
 	}
 }
 
 /* Walks from the caller of the function that uses it, as a wrapper would. */
-#define SELF_WALK(w, top)                                                                                   \
-	do {                                                                                                \
-		const uint64_t *fp_ = __builtin_frame_address(0);                                           \
-		self_walk_from((w), (uint64_t)(uintptr_t)__builtin_return_address(0),                       \
-			       (uint64_t)(uintptr_t)(fp_ + 2), fp_[0], (top));                              \
+#define SELF_WALK(w, top)                                                                                    \
+	do {                                                                                                 \
+		const uint64_t *fp_ = __builtin_frame_address(0);                                            \
+		self_walk_from((w), (uint64_t)(uintptr_t)__builtin_return_address(0),                        \
+			       (uint64_t)(uintptr_t)(fp_ + 2), fp_[0], (top));                               \
 	} while (0)
 
 #endif
