@@ -60,7 +60,7 @@ const char *ty_fmt_bytes(char buf[TY_FMT], uint64_t n)
 const char *ty_fmt_percent(char buf[TY_FMT], double part)
 {
 	double x = part * 100;
-	snprintf(buf, TY_FMT, "%.*f %%", fabs(x) >= 99.95 ? 0 : 1, x == 0 ? 0.0 : x);
+	snprintf(buf, TY_FMT, "%.*f %%", fabs(x) >= 99.95 ? 0 : 1, fabs(x) < 0.05 ? 0.0 : x); /* no "-0.0" */
 	return buf;
 }
 

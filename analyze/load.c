@@ -5,10 +5,11 @@
  * true: nothing in the store is changed. */
 #include "analyze/run.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "common/conf.h"
+#include "analyze/live.h"
 
 static const char *const rule_names[] = { "auto", "socket", "marker", "site", "none" };
 
@@ -96,19 +97,34 @@ static int find_window(struct run *r, char *err)
 	return 0;
 }
 
+/* A text of the store's meta, whose values are JSON; "" if there is none. */
+static void meta_text(struct run *r, const char *key, char *buf, size_t size)
+{
+	const char *value = ty_store_meta(r->store, key);
+	json_t *j = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
+	snprintf(buf, size, "%s", json_is_string(j) ? json_string_value(j) : "");
+	json_decref(j);
+}
+
 /* Without --requests the configuration that was recorded decides, then `auto`. */
 static int find_rule(struct run *r, char *err)
 {
+	char text[256];
 	if (r->opt.requests)
 		return ty_rule_parse(r, r->opt.requests, err);
-	const char *text = ty_store_meta(r->store, "configuration");
-	struct ty_settings s;
-	int e = 0;
-	ty_settings_default(&s);
-	if (text && !ty_settings_parse(&s, "configuration", text, strlen(text), NULL))
-		e = ty_rule_parse(r, s.requests, err);
-	ty_settings_free(&s);
-	return e;
+	meta_text(r, "requests", text, sizeof text);
+	return ty_rule_parse(r, *text ? text : "auto", err);
+}
+
+/* The recorder puts symbols into the store when it ends. */
+static int find_symbols(struct run *r, char *err)
+{
+	char state[32];
+	meta_text(r, "state", state, sizeof state);
+	if (!strcmp(state, "complete"))
+		return 0;
+	r->live = ty_live_new(r->t.modules, r->t.nmodules);
+	return r->live ? 0 : ty_err(err, -ENOMEM, "out of memory");
 }
 
 static int check_filters(struct run *r, char *err)
@@ -135,6 +151,8 @@ int ty_pass_load(struct run *r, char *err)
 	e = find_window(r, err);
 	if (!e)
 		e = find_rule(r, err);
+	if (!e)
+		e = find_symbols(r, err);
 	return e ? e : check_filters(r, err);
 }
 
@@ -154,6 +172,7 @@ void ty_run_free(struct run *r)
 	ty_result_free(&r->res);
 	ty_sites_free(&r->sites);
 	ty_ledger_free(&r->rows);
+	ty_live_free(r->live);
 	if (r->store)
 		ty_store_close(r->store);
 	memset(r, 0, sizeof *r);

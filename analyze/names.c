@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "analyze/live.h"
 #include "tarry/event.h"
 
 const char *ty_module_name(const struct ty_tables *t, int32_t module)
@@ -38,6 +39,8 @@ int ty_path_each(const struct run *r, uint32_t path, int (*cb)(void *arg, const 
 			continue;
 		if (r->store && l.frame->module >= 0)
 			y = ty_store_symbols(r->store, l.frame->module, l.frame->offset, &n);
+		if (!n && r->live)
+			y = ty_live_symbols(r->live, l.frame, &n);
 		size_t k = 0;
 		do {
 			l.symbol = k < n ? &y[k] : NULL;

@@ -94,7 +94,7 @@ static json_t *site_json(const struct run *r, uint32_t i)
 	set(o, "total_ns", integer(s->total));
 	set(o, "mean_ns", real(ty_site_mean(s)));
 	set(o, "sd_ns", real(ty_site_sd(s)));
-	set(o, "p99_ns", integer(ty_sketch_quantile(&s->sketch, 0.99)));
+	set(o, "p99_ns", integer(ty_site_p99(s)));
 	set(o, "max_ns", integer(s->max));
 	set(o, "waits_all", integer(s->waits_all));
 	set(o, "total_all_ns", integer(s->total_all));
@@ -163,6 +163,10 @@ static json_t *losses_json(const struct run *r)
 	const char *const *names = ty_store_losses(r->store, &n);
 	for (size_t i = 0; i < n; i++)
 		set(o, names[i], integer(ty_sum_loss(r, i)));
+	const char *recorder = ty_store_meta(r->store, "losses.recorder");
+	json_t *more = recorder ? json_loads(recorder, 0, NULL) : NULL;
+	json_object_update_missing(o, more);
+	json_decref(more);
 	set(o, "stragglers", integer(r->stragglers));
 	set(o, "unknown_thread", integer(r->counts.unknown_thread));
 	set(o, "open_waits", integer(r->counts.open_waits));

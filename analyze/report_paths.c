@@ -3,6 +3,7 @@
  * The lower half of the report for people: call paths of the listed sites, and
  * what the recording did not see or lost.  Runs in readers. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 
 #include "analyze/fmt.h"
@@ -93,6 +94,39 @@ static void text_unseen(const struct run *r, FILE *out)
 	fprintf(out, ", %s in recorded waits)\n", ty_fmt_percent(b, (double)u->waits / of));
 }
 
+/* What the recorder itself lost, for which it keeps an object of numbers. */
+static bool recorder_losses(const struct run *r, FILE *out)
+{
+	static const struct { const char *name, *what; } known[] = {
+		{ "bad_record", "records that made no sense" },
+		{ "no_memory", "events dropped by the recorder: no memory" },
+		{ "path_missed", "paths whose frames never came" },
+		{ "no_slot", "events of threads beyond the arena's thread slots" },
+		{ "store_full", "events dropped: the store could not be written" },
+		{ "store_behind", "events dropped: the disk was too slow" },
+		{ "trimmed", "old events dropped by --max-size or --keep" },
+		{ "rows_no_room", "modules without unwind rules: the arena was full" },
+		{ "other_version", "processes with another version of the library, not recorded" },
+	};
+	const char *text = ty_store_meta(r->store, "losses.recorder");
+	json_t *o = text ? json_loads(text, 0, NULL) : NULL, *v;
+	const char *key;
+	bool any = false;
+	char a[TY_FMT];
+	json_object_foreach(o, key, v) {
+		const char *what = "";
+		if (json_integer_value(v) <= 0)
+			continue;
+		any = true;
+		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+			if (!strcmp(known[i].name, key))
+				what = known[i].what;
+		fprintf(out, "%-14s %14s  %s\n", key, ty_fmt_count(a, (uint64_t)json_integer_value(v)), what);
+	}
+	json_decref(o);
+	return any;
+}
+
 void ty_text_losses(const struct run *r, FILE *out)
 {
 	const struct ty_cut_counts *c = &r->counts;
@@ -116,6 +150,8 @@ void ty_text_losses(const struct run *r, FILE *out)
 		any = true;
 		fprintf(out, "%-14s %14s  %s\n", names[i], ty_fmt_count(a, k), ty_store_loss_what(r->store, i));
 	}
+	if (recorder_losses(r, out))
+		any = true;
 	if (r->stragglers) {
 		any = true;
 		fprintf(out, "%-14s %14s  events that reached the store out of order\n", "stragglers",

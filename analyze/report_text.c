@@ -60,8 +60,8 @@ const char *ty_rule_words(const struct run *r, char buf[TY_NAME_MAX])
 {
 	switch (r->rule) {
 	case TY_RULE_SOCKET:
-		return "socket: on accepted connections, from the first receive after a send to the last send before "
-		       "the next receive; time before the receive returned is not in it";
+		return "socket: on accepted connections, from the first receive after a send to the last send before\n"
+		       "the next receive.  Time before that first receive returned is not in it.";
 	case TY_RULE_MARKER:
 		return "marker: from tarry_request_begin to tarry_request_end";
 	case TY_RULE_SITE:
@@ -69,6 +69,8 @@ const char *ty_rule_words(const struct run *r, char buf[TY_NAME_MAX])
 			 r->rule_text);
 		return buf;
 	default:
+		if (r->opt.requests && !strcmp(r->opt.requests, "none"))
+			return "none: as asked for.  These are all waits.";
 		return "none: no accepted connection and no marker was seen, so these are all waits, and nothing says\n"
 		       "whose latency they are.  To get requests: record a server under load; or mark them in the\n"
 		       "program (tarry.h: tarry_request_begin, _end); or name the wait that a worker does between two\n"
@@ -165,7 +167,7 @@ static void show_waits(const struct run *r, uint32_t i, bool requests)
 	printf("%9s", ty_fmt_ns(a, (double)s->total));
 	printf("%9s", ty_fmt_ns(a, ty_site_mean(s)));
 	printf("%9s", ty_fmt_ns(a, ty_site_sd(s)));
-	printf("%9s", ty_fmt_ns(a, (double)ty_sketch_quantile(&s->sketch, 0.99)));
+	printf("%9s", ty_fmt_ns(a, (double)ty_site_p99(s)));
 	printf("%9s", ty_fmt_ns(a, (double)s->max));
 	if (i == TY_SITE_HELD) {
 		printf("  held up\n");

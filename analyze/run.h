@@ -91,6 +91,7 @@ struct run {
 	uint64_t start;         /* of the recording */
 	struct ty_tables t;
 	struct ty_names names;
+	struct ty_live *live;   /* NULL: the store's own symbols are all there is */
 	struct ty_sites sites;
 	struct ty_ledger rows;
 	struct ty_cut_counts counts;

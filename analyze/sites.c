@@ -111,3 +111,9 @@ double ty_site_sd(const struct ty_site *s)
 	long double var = (long double)s->sq / s->waits - mean * mean;
 	return var > 0 ? (double)sqrtl(var) : 0;
 }
+
+uint64_t ty_site_p99(const struct ty_site *s)
+{
+	uint64_t p = ty_sketch_quantile(&s->sketch, 0.99);
+	return p < s->max ? p : s->max; /* the middle of the last bucket may lie beyond all values */
+}

@@ -117,5 +117,6 @@ static inline void ty_site_vote(struct ty_site *s, const struct ty_ev *ev)
 
 double ty_site_mean(const struct ty_site *s);
 double ty_site_sd(const struct ty_site *s); /* population */
+uint64_t ty_site_p99(const struct ty_site *s); /* within 1/128 */
 
 #endif
