@@ -14,6 +14,8 @@ FUZZ_SECONDS ?= 60
 comma := ,
 B ?= build$(if $(SAN),-san-$(firstword $(subst $(comma), ,$(SAN))))
 Q := $(if $(V),,@)
+# For the makes that we start ourselves.
+J = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 PKGS := lmdb libunwind-generic yaml-0.1 libdw libelf jansson libzstd libxxhash
 ARCH := $(shell uname -m)
 
@@ -86,17 +88,17 @@ test-bin: all unit $B/orders
 # Packages first: what pkg-config says is read when make starts, hence once more.
 test:
 	@tools/packages.sh test
-	@$(MAKE) --no-print-directory test-bin
+	@$(MAKE) --no-print-directory $(J) test-bin
 	@B=$B T="$(T)" SAN="$(SAN)" SUITES="$(SUITES)" CC="$(CC)" tests/run.sh
 
 demo:
 	@tools/packages.sh build
-	@$(MAKE) --no-print-directory all $B/orders
+	@$(MAKE) --no-print-directory $(J) all $B/orders
 	@B=$B tools/demo.sh
 
 FUZZ_SAN := fuzzer-no-link,address,undefined
 fuzz:
-	@$(MAKE) --no-print-directory CC=clang SAN=$(FUZZ_SAN) B=$B-fuzz fuzz-bin
+	@$(MAKE) --no-print-directory $(J) CC=clang SAN=$(FUZZ_SAN) B=$B-fuzz fuzz-bin
 	@B=$B-fuzz T="$(T)" SUITES=fuzz FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
 
 lint:
