@@ -47,6 +47,20 @@ static inline struct ty_object ty_object_sem(const sem_t *s)
 	_Generic((p), pthread_mutex_t *: ty_object_mutex, pthread_rwlock_t *: ty_object_rwlock,   \
 		 pthread_cond_t *: ty_object_cond, sem_t *: ty_object_sem, default: ty_object_none)
 
+/* May a try come before the real lock?  Not on a robust mutex that is beyond
+ * recovery (owner INT_MAX - 1): glibc 2.36's trylock reports that and keeps the lock
+ * word, and the next lock would hang instead of reporting it too. */
+static inline int ty_try_mutex(const pthread_mutex_t *m)
+{
+	return !(m->__data.__kind & 16) || m->__data.__owner != 0x7ffffffe;
+}
+static inline int ty_try_any(const volatile void *p)
+{
+	(void)p;
+	return 1;
+}
+#define TY_TRY_OK(p) _Generic((p), pthread_mutex_t *: ty_try_mutex, default: ty_try_any)(p)
+
 /* Does somebody sleep on a mutex that the caller owns?  A recursive one that
  * stays locked releases nobody. */
 static inline int ty_mutex_contended(const pthread_mutex_t *m)

@@ -10,36 +10,51 @@
 
 /* ---- releases ---- */
 
-#define RELEASE(op, real, obj, waited)                                                            \
+/* Out of line, so that the usual release keeps a small frame. */
+static TY_NOINLINE int release(enum ty_op op, int (*real)(void *), void *object, unsigned flags, const void *fp)
+{
+	struct ty_thread *t = ty_enter();
+	if (!t)
+		return real(object);
+	uint64_t when = ty_now();
+	int r = real(object);
+	if (r == 0)
+		ty_wake(t, op, TY_OBJ(object), 0, flags, when, ty_frame_of(fp));
+	return r;
+}
+static TY_NOINLINE int release_unentered(enum ty_op op, int (*real)(void *), void *object, const void *fp)
+{
+	struct ty_thread *t = ty_enter_slow((uintptr_t)fp);
+	if (t)
+		ty_count(t, op);
+	return real(object);
+}
+
+#define RELEASE(op, name, obj, waited, extra)                                                     \
 	do {                                                                                      \
-		struct ty_thread *t_ = ty_enter();                                                \
+		struct ty_thread *t_ = ty_enter_fast();                                           \
 		if (TY_UNLIKELY(!t_))                                                             \
-			return real(obj);                                                         \
-		if (TY_LIKELY(!(waited))) {                                                       \
-			ty_count(t_, op);                                                         \
-			return real(obj);                                                         \
-		}                                                                                 \
-		unsigned flags_ = TY_OBJECT(obj)(obj).flags;                                      \
-		uint64_t object_ = TY_OBJ(obj), when_ = ty_now();                                 \
-		int r_ = real(obj);                                                               \
-		ty_wake(t_, op, object_, 0, flags_ | ((op) == TY_OP_pthread_cond_broadcast ||     \
-			(op) == TY_OP_cnd_broadcast ? TY_F_BROADCAST : 0), when_, TY_FRAME_REF);  \
-		return r_;                                                                        \
+			return release_unentered(op, (int (*)(void *))TY_REAL(name), obj, TY_FP); \
+		if (TY_UNLIKELY(waited))                                                          \
+			return release(op, (int (*)(void *))ty_real.name, obj,                    \
+				       TY_OBJECT(obj)(obj).flags | (extra), TY_FP);               \
+		ty_count(t_, op);                                                                 \
+		return ty_real.name(obj);                                                         \
 	} while (0)
 #define WAITED(obj) ty_somebody_waits(TY_OBJ(obj), TY_OBJECT(obj)(obj).flags != 0)
 
-#define RELEASES(name, type, waited)                                                              \
+#define RELEASES(name, type, waited, extra)                                                       \
 	TY_EXPORT int name(type *p);                                                              \
-	TY_EXPORT int name(type *p) { RELEASE(TY_OP_##name, TY_REAL(name), p, waited); }
+	TY_EXPORT int name(type *p) { RELEASE(TY_OP_##name, name, p, waited, extra); }
 
-RELEASES(pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p))
-RELEASES(__pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p))
-RELEASES(mtx_unlock, mtx_t, WAITED(p))
-RELEASES(pthread_rwlock_unlock, pthread_rwlock_t, WAITED(p))
-RELEASES(__pthread_rwlock_unlock, pthread_rwlock_t, WAITED(p))
-RELEASES(sem_post, sem_t, WAITED(p))
-RELEASES(cnd_signal, cnd_t, WAITED(p))
-RELEASES(cnd_broadcast, cnd_t, WAITED(p))
+RELEASES(pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p), 0)
+RELEASES(__pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p), 0)
+RELEASES(mtx_unlock, mtx_t, WAITED(p), 0)
+RELEASES(pthread_rwlock_unlock, pthread_rwlock_t, WAITED(p), 0)
+RELEASES(__pthread_rwlock_unlock, pthread_rwlock_t, WAITED(p), 0)
+RELEASES(sem_post, sem_t, WAITED(p), 0)
+RELEASES(cnd_signal, cnd_t, WAITED(p), 0)
+RELEASES(cnd_broadcast, cnd_t, WAITED(p), TY_F_BROADCAST)
 
 /* ---- condition variables ---- */
 
@@ -86,12 +101,12 @@ COND_WAIT(cnd_timedwait, cnd_timedwait, cnd_t, mtx_t, (cnd_t *c, mtx_t *m, const
 TY_EXPORT int COND(pthread_cond_signal)(pthread_cond_t *c);
 TY_EXPORT int COND(pthread_cond_signal)(pthread_cond_t *c)
 {
-	RELEASE(TY_OP_pthread_cond_signal, TY_REAL(pthread_cond_signal), c, WAITED(c));
+	RELEASE(TY_OP_pthread_cond_signal, pthread_cond_signal, c, WAITED(c), 0);
 }
 TY_EXPORT int COND(pthread_cond_broadcast)(pthread_cond_t *c);
 TY_EXPORT int COND(pthread_cond_broadcast)(pthread_cond_t *c)
 {
-	RELEASE(TY_OP_pthread_cond_broadcast, TY_REAL(pthread_cond_broadcast), c, WAITED(c));
+	RELEASE(TY_OP_pthread_cond_broadcast, pthread_cond_broadcast, c, WAITED(c), TY_F_BROADCAST);
 }
 
 VERSIONED(ty_pthread_cond_wait, pthread_cond_wait, "@GLIBC_2.3.2");

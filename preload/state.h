@@ -55,31 +55,42 @@ extern __thread struct ty_tls ty_tls;
 struct ty_frame_ref {
 	uint64_t pc, sp, bp; /* return address, CFA, caller's frame pointer */
 };
-#if defined(__x86_64__)
-#define TY_FRAME_REF                                                                              \
-	(struct ty_frame_ref){ (uint64_t)(uintptr_t)__builtin_return_address(0),                  \
-			       (uint64_t)(uintptr_t)__builtin_frame_address(0) + 16,              \
-			       *(uint64_t *)__builtin_frame_address(0) }
-#else
-#define TY_FRAME_REF                                                                              \
-	(struct ty_frame_ref){ (uint64_t)(uintptr_t)__builtin_return_address(0),                  \
-			       (uint64_t)(uintptr_t)__builtin_frame_address(0), 0 }
-#endif
+/* fp: the hook's own frame address (the folder is built with frame pointers).
+ * x86-64 and aarch64 keep caller's frame pointer and return address there. */
+static inline struct ty_frame_ref ty_frame_of(const void *fp)
+{
+	const uint64_t *f = fp;
+	return (struct ty_frame_ref){ f[1], (uint64_t)(uintptr_t)(f + 2), f[0] };
+}
+#define TY_FP __builtin_frame_address(0)
+#define TY_FRAME_REF ty_frame_of(TY_FP)
 
-/* The slot to record into, or NULL: call the real function and do nothing. */
+/* The slot to record into, or NULL: call the real function and do nothing.
+ * Not NULL also means that all real pointers are resolved. */
 struct ty_thread *ty_enter_slow(uintptr_t frame);
-__attribute__((always_inline)) static inline struct ty_thread *ty_enter(void)
+/* The usual case, inlined: NULL sends the caller to ty_enter_slow. */
+__attribute__((always_inline)) static inline struct ty_thread *ty_enter_fast(void)
 {
 	struct ty_arena *a = ty_self->arena;
 	struct ty_thread *t = ty_tls.t;
 	if (TY_LIKELY(a && t && !ty_tls.guard && atomic_load_explicit(&a->enabled, memory_order_relaxed)))
 		return t;
-	return ty_self->arena || ty_proc.arena ? ty_enter_slow((uintptr_t)__builtin_frame_address(0)) : NULL;
+	return NULL;
+}
+__attribute__((always_inline)) static inline struct ty_thread *ty_enter(void)
+{
+	struct ty_thread *t = ty_enter_fast();
+	return TY_LIKELY(t) ? t : ty_enter_slow((uintptr_t)TY_FP);
 }
 
 static inline void ty_count(struct ty_thread *t, enum ty_op op)
 {
 	atomic_store_explicit(&t->fast[op], atomic_load_explicit(&t->fast[op], memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+static inline void ty_uncount(struct ty_thread *t, enum ty_op op)
+{
+	atomic_store_explicit(&t->fast[op], atomic_load_explicit(&t->fast[op], memory_order_relaxed) - 1,
 			      memory_order_relaxed);
 }
 static inline void ty_lose(struct ty_thread *t, enum ty_loss loss)

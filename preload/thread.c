@@ -94,6 +94,8 @@ static int nested(const struct ty_tls *s, uintptr_t frame)
 TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 {
 	struct ty_tls *s = &ty_tls;
+	if (!ty_proc.arena)
+		return NULL;
 	if (!ty_self->arena) {
 		uintptr_t guard = s->guard;
 		if (guard && nested(s, frame))

@@ -5,25 +5,47 @@
 #include "preload/object.h"
 #include "preload/wait.h"
 
+#define STRIP(...) __VA_ARGS__
+#define NO_TRY (-1) /* no try function returns it */
+/* The fast half keeps nothing over the call but what the slow half needs, so
+ * that its frame stays small; it counts first and the slow half takes that back. */
 #define BODY_TRY_IF(ok, ret, name, params, args, obj, try)                                        \
+	static TY_NOINLINE ret slow_##name(struct ty_thread *t_, ret r_, const void *fp_, STRIP params) \
+	{                                                                                         \
+		if (!t_) {                                                                        \
+			if (!(t_ = ty_enter_slow((uintptr_t)fp_)))                                \
+				return TY_REAL(name) args;                                        \
+			ty_count(t_, TY_OP_##name);                                               \
+			r_ = (ok) && TY_TRY_OK(obj) ? ty_real.try(obj) : NO_TRY;                  \
+		}                                                                                 \
+		if (r_ == NO_TRY)                                                                 \
+			return ty_real.name args;                                                 \
+		if (r_ == 0 || r_ == EOWNERDEAD) /* either way it is ours now */                  \
+			return r_;                                                                \
+		ty_uncount(t_, TY_OP_##name);                                                     \
+		return TRY_WAIT(name, args, obj);                                             \
+	}                                                                                         \
 	TY_EXPORT ret name params;                                                                \
 	TY_EXPORT ret name params                                                                 \
 	{                                                                                         \
-		struct ty_thread *t_ = ty_enter();                                                \
-		if (TY_UNLIKELY(!t_ || !(ok)))                                                    \
-			return TY_REAL(name) args;                                                \
-		ret r_ = TY_REAL(try)(obj);                                                       \
-		if (TY_LIKELY(r_ == 0 || r_ == EOWNERDEAD)) { /* either way it is ours now */     \
+		struct ty_thread *t_ = ty_enter_fast();                                           \
+		ret r_ = NO_TRY;                                                                  \
+		if (TY_LIKELY(t_)) {                                                              \
 			ty_count(t_, TY_OP_##name);                                               \
-			return r_;                                                                \
+			if (TY_LIKELY((ok) && TY_TRY_OK(obj)) && TY_LIKELY((r_ = ty_real.try(obj)) == 0)) \
+				return r_;                                                        \
 		}                                                                                 \
+		return slow_##name(t_, r_, TY_FP, STRIP args);                                    \
+	}
+#define TRY_WAIT(name, args, obj)                                                             \
+	__extension__({                                                                           \
 		struct ty_object o_ = TY_OBJECT(obj)(obj);                                        \
 		struct ty_wait w_;                                                                \
-		ty_wait_begin(&w_, t_, TY_OP_##name, TY_OBJ(obj), o_.owner, o_.flags | TY_F_CONTENDED, TY_FRAME_REF); \
-		r_ = TY_REAL(name) args;                                                          \
+		ty_wait_begin(&w_, t_, TY_OP_##name, TY_OBJ(obj), o_.owner, o_.flags | TY_F_CONTENDED, ty_frame_of(fp_)); \
+		r_ = ty_real.name args;                                                           \
 		ty_wait_end(&w_, TY_ERR_OF(obj)(r_));                                             \
-		return r_;                                                                        \
-	}
+		r_;                                                                               \
+	})
 #define BODY_TRY(...) BODY_TRY_IF(1, __VA_ARGS__)
 #define BODY_TRYT(...) BODY_TRY_IF(ty_deadline_ok(t), __VA_ARGS__)
 #define BODY_TRYC(...) BODY_TRY_IF(ty_deadline_ok(t) && ty_clock_ok(c), __VA_ARGS__)
