@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs the tests of a build and sums them up:
-#   B=build T=name SUITES="unit analyze e2e badinput hazards real docs" tests/run.sh
+#   B=build T=name SUITES="unit docs badinput e2e hazards real" tests/run.sh
 #
 #   unit      every program in $B/tests/unit
 #   fuzz      every program in $B/tests/fuzz, FUZZ_SECONDS each, two at a time
 #   others    every executable tests/SUITE/*.sh but lib.sh; it gets B
+#
+# SUITES may name single scripts, such as e2e/run.
 #
 # A test exits 0 (passed), 77 (skipped; the last line of output is the reason)
 # or else failed, and then its output is shown.  It is stopped after 120 s, or
@@ -19,7 +21,7 @@ cd "$(dirname "$0")/.." || exit 1
 B=${B:-build}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 T=${T:-}
-ALL="unit analyze docs badinput e2e hazards real"
+ALL="unit docs badinput e2e hazards real"
 SUITES=${SUITES:-$ALL}
 LOGS=$B/test-logs
 export B
@@ -41,6 +43,8 @@ list() { # -> NAME PATH, one a line
 			for f in tests/"$s"/*.c; do
 				[ -f "$f" ] && echo "$s/$(basename "$f" .c) $B/${f%.c}"
 			done ;;
+		unit/* | fuzz/*) echo "$s $B/tests/$s" ;;
+		*/*) echo "$s tests/$s.sh" ;;
 		*)
 			for f in tests/"$s"/*.sh; do
 				[ -x "$f" ] && [ "${f##*/}" != lib.sh ] && echo "$s/$(basename "$f" .sh) $f"
