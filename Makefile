@@ -22,9 +22,9 @@ ARCH := $(shell uname -m)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
 BASE := -std=gnu11 -O2 -g $(WARN) -Iinclude -I. -DTY_VERSION='"$(VERSION)"' $(EXTRA_CFLAGS)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-# The traced process's library: libc only, no sanitizers, frame pointers for the walk's first step.
-LIBFLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-omit-frame-pointer \
-	-fno-optimize-sibling-calls -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=full -fasynchronous-unwind-tables
+# The traced process's library: libc only, no sanitizers.
+LIBFLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
+	-fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=full -fasynchronous-unwind-tables
 ifneq ($(ARCH),x86_64)
 LIBFLAGS := $(filter-out -fcf-protection=full,$(LIBFLAGS))
 endif

@@ -79,8 +79,13 @@ static struct ty_arena *map_arena(const char *locator)
 			 (head.reserve - head.chunk_off) / TY_CHUNK <= TY_CHUNKS_MAX)
 			a = mmap(NULL, head.reserve, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	}
+	int ok = a && a != MAP_FAILED;
+	if (ok && mmap(&ty_head, sizeof ty_head, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != (void *)&ty_head) {
+		munmap(a, head.reserve);
+		ok = 0;
+	}
 	ty_real.close(fd);
-	if (!a || a == MAP_FAILED)
+	if (!ok)
 		return NULL;
 	madvise(a, head.reserve, MADV_DONTDUMP);
 	return a;
@@ -179,13 +184,9 @@ static void wait_for_rows(const struct ty_arena *a)
 
 static int go_live(struct ty_arena *a)
 {
-	struct ty_self *self = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (self == MAP_FAILED)
+	struct ty_self *self = &ty_self;
+	if (sysconf(_SC_PAGESIZE) != TY_PAGE || madvise(self, sizeof *self, MADV_WIPEONFORK))
 		return 0;
-	if (madvise(self, 4096, MADV_WIPEONFORK)) {
-		munmap(self, 4096);
-		return 0;
-	}
 	ty_proc.image = new_image();
 	ty_proc.min_path_ns = a->conf.min_path_ns;
 	ty_proc.class_mask = a->conf.class_mask;
@@ -195,7 +196,6 @@ static int go_live(struct ty_arena *a)
 	ty_proc.serial = 1;
 	self->serial = 1;
 	self->busy = 1; /* nobody registers a child until this process is through */
-	ty_self = self;
 	ty_proc.arena = a;
 	atomic_fetch_add_explicit(&a->attached, 1, memory_order_relaxed);
 	ty_thread_defaults();

@@ -11,7 +11,7 @@ struct ty_real {
 #define TY_W(ret, name, ver, need, cls, body, params, args, obj, try) ret(*name) params;
 #include "tarry/wrap.def"
 };
-extern struct ty_real ty_real;
+extern struct ty_real ty_real __attribute__((visibility("hidden")));
 
 /* Fills every pointer.  Idempotent; several threads may do it at once and
  * store the same values. */

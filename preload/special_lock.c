@@ -10,42 +10,37 @@
 
 /* ---- releases ---- */
 
-/* Out of line, so that the usual release keeps a small frame. */
-static TY_NOINLINE int release(enum ty_op op, int (*real)(void *), void *object, unsigned flags, const void *fp)
-{
-	struct ty_thread *t = ty_enter();
-	if (!t)
-		return real(object);
-	uint64_t when = ty_now();
-	int r = real(object);
-	if (r == 0)
-		ty_wake(t, op, TY_OBJ(object), 0, flags, when, ty_frame_of(fp));
-	return r;
-}
-static TY_NOINLINE int release_unentered(enum ty_op op, int (*real)(void *), void *object, const void *fp)
-{
-	struct ty_thread *t = ty_enter_slow((uintptr_t)fp);
-	if (t)
-		ty_count(t, op);
-	return real(object);
-}
-
-#define RELEASE(op, name, obj, waited, extra)                                                     \
-	do {                                                                                      \
-		struct ty_thread *t_ = ty_enter_fast();                                           \
-		if (TY_UNLIKELY(!t_))                                                             \
-			return release_unentered(op, (int (*)(void *))TY_REAL(name), obj, TY_FP); \
-		if (TY_UNLIKELY(waited))                                                          \
-			return release(op, (int (*)(void *))ty_real.name, obj,                    \
-				       TY_OBJECT(obj)(obj).flags | (extra), TY_FP);               \
-		ty_count(t_, op);                                                                 \
-		return ty_real.name(obj);                                                         \
-	} while (0)
 #define WAITED(obj) ty_somebody_waits(TY_OBJ(obj), TY_OBJECT(obj)(obj).flags != 0)
 
-#define RELEASES(name, type, waited, extra)                                                       \
-	TY_EXPORT int name(type *p);                                                              \
-	TY_EXPORT int name(type *p) { RELEASE(TY_OP_##name, name, p, waited, extra); }
+/* The usual release, nobody waits, is a count and a jump; anything else goes,
+ * by a tail call, to a function that stands in its place. */
+#define RELEASES_AS(fn, name, type, waited, extra)                                                \
+	static TY_NOINLINE int slow_##name(type *p)                                               \
+	{                                                                                         \
+		struct ty_thread *t = ty_enter();                                                 \
+		if (!t)                                                                           \
+			return TY_REAL(name)(p);                                                  \
+		if (!(waited)) {                                                                  \
+			ty_count(t, TY_OP_##name);                                                \
+			return ty_real.name(p);                                                   \
+		}                                                                                 \
+		unsigned flags = TY_OBJECT(p)(p).flags | (extra);                                 \
+		uint64_t when = ty_now();                                                         \
+		int r = ty_real.name(p);                                                          \
+		if (r == 0)                                                                       \
+			ty_wake(t, TY_OP_##name, TY_OBJ(p), 0, flags, when, TY_FRAME_REF);        \
+		return r;                                                                         \
+	}                                                                                         \
+	TY_EXPORT int fn(type *p);                                                                \
+	TY_EXPORT int fn(type *p)                                                                 \
+	{                                                                                         \
+		struct ty_thread *t = ty_enter_fast();                                            \
+		if (TY_UNLIKELY(!t || (waited)))                                                  \
+			return slow_##name(p);                                                    \
+		ty_count(t, TY_OP_##name);                                                        \
+		return ty_real.name(p);                                                           \
+	}
+#define RELEASES(name, type, waited, extra) RELEASES_AS(name, name, type, waited, extra)
 
 RELEASES(pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p), 0)
 RELEASES(__pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p), 0)
@@ -98,16 +93,8 @@ COND_WAIT(cnd_wait, cnd_wait, cnd_t, mtx_t, (cnd_t *c, mtx_t *m), (c, m), ty_err
 COND_WAIT(cnd_timedwait, cnd_timedwait, cnd_t, mtx_t, (cnd_t *c, mtx_t *m, const struct timespec *t), (c, m, t),
 	  ty_err_c11)
 
-TY_EXPORT int COND(pthread_cond_signal)(pthread_cond_t *c);
-TY_EXPORT int COND(pthread_cond_signal)(pthread_cond_t *c)
-{
-	RELEASE(TY_OP_pthread_cond_signal, pthread_cond_signal, c, WAITED(c), 0);
-}
-TY_EXPORT int COND(pthread_cond_broadcast)(pthread_cond_t *c);
-TY_EXPORT int COND(pthread_cond_broadcast)(pthread_cond_t *c)
-{
-	RELEASE(TY_OP_pthread_cond_broadcast, pthread_cond_broadcast, c, WAITED(c), TY_F_BROADCAST);
-}
+RELEASES_AS(COND(pthread_cond_signal), pthread_cond_signal, pthread_cond_t, WAITED(p), 0)
+RELEASES_AS(COND(pthread_cond_broadcast), pthread_cond_broadcast, pthread_cond_t, WAITED(p), TY_F_BROADCAST)
 
 VERSIONED(ty_pthread_cond_wait, pthread_cond_wait, "@GLIBC_2.3.2");
 VERSIONED(ty_pthread_cond_timedwait, pthread_cond_timedwait, "@GLIBC_2.3.2");

@@ -2,10 +2,14 @@
  * What the library knows about its process and its threads, and how a hook
  * gets in and out.
  *
- * struct ty_self lives in a page with MADV_WIPEONFORK: after fork or a raw
- * clone it is zero, so `arena` is NULL and the child registers itself before
- * it writes anything; a vfork child shares it with its stopped parent, whose
- * ring it may use.  No atfork handler, no pid compare.
+ * struct ty_self fills a page with MADV_WIPEONFORK: after fork or a raw clone
+ * it is zero, so `arena` is NULL and the child registers itself before it
+ * writes anything; a vfork child shares it with its stopped parent, whose ring
+ * it may use.  No atfork handler, no pid compare.
+ *
+ * That page and a read-only view of the arena's first page lie at fixed places
+ * in this library's own data: the uncontended path comes right after an atomic
+ * instruction, where each load that depends on another one shows.
  */
 #ifndef TY_STATE_H
 #define TY_STATE_H
@@ -14,12 +18,21 @@
 #include "preload/rules.h"
 #include "tarry/arena.h"
 
+#pragma GCC visibility push(hidden)
+#define TY_PAGE 4096
 struct ty_self {
 	struct ty_arena *arena;  /* NULL: pass through.  Relaxed; set once everything else is */
 	_Atomic uint32_t serial; /* 1 + number of registrations in this line of forks */
 	_Atomic uint32_t busy;   /* a child is being registered */
-};
-extern struct ty_self *ty_self; /* never NULL */
+} __attribute__((aligned(TY_PAGE)));
+extern struct ty_self ty_self;
+extern union ty_head {
+	char page[TY_PAGE];
+	struct {
+		char before[offsetof(struct ty_arena, enabled)];
+		_Atomic uint32_t enabled; /* the arena's own word; see arena.h */
+	};
+} ty_head;
 
 /* Constant after the constructor; copied by fork. */
 struct ty_process_state {
@@ -45,7 +58,7 @@ struct ty_tls {
 	struct ty_cursor cursor;
 	uint64_t lo, hi;         /* stack bounds; hi 0: unknown */
 	uint32_t tid;
-	uint32_t serial;         /* ty_self->serial when t was claimed */
+	uint32_t serial;         /* ty_self.serial when t was claimed */
 	uint32_t sample;         /* self-check countdown */
 	uint32_t no_slot;        /* hooks to let pass before looking for a slot again */
 };
@@ -55,8 +68,10 @@ extern __thread struct ty_tls ty_tls;
 struct ty_frame_ref {
 	uint64_t pc, sp, bp; /* return address, CFA, caller's frame pointer */
 };
-/* fp: the hook's own frame address (the folder is built with frame pointers).
- * x86-64 and aarch64 keep caller's frame pointer and return address there. */
+/* fp: the frame address of the hook, or of a function that the hook left by a
+ * tail call, so that it stands in the hook's place.  Asking for it makes the
+ * compiler set up a frame: the caller's frame pointer and the return address
+ * are there on x86-64 and aarch64. */
 static inline struct ty_frame_ref ty_frame_of(const void *fp)
 {
 	const uint64_t *f = fp;
@@ -71,9 +86,9 @@ struct ty_thread *ty_enter_slow(uintptr_t frame);
 /* The usual case, inlined: NULL sends the caller to ty_enter_slow. */
 __attribute__((always_inline)) static inline struct ty_thread *ty_enter_fast(void)
 {
-	struct ty_arena *a = ty_self->arena;
 	struct ty_thread *t = ty_tls.t;
-	if (TY_LIKELY(a && t && !ty_tls.guard && atomic_load_explicit(&a->enabled, memory_order_relaxed)))
+	if (TY_LIKELY(ty_self.arena && t && !ty_tls.guard &&
+		      atomic_load_explicit(&ty_head.enabled, memory_order_relaxed)))
 		return t;
 	return NULL;
 }
@@ -109,5 +124,7 @@ void ty_thread_defaults(void);                                 /* constructor: d
 
 /* init.c: announces this process in the calling thread's ring; parent: pid */
 void ty_say_process(uint32_t flags, uint32_t parent);
+
+#pragma GCC visibility pop
 
 #endif

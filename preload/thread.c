@@ -5,8 +5,8 @@
  * does not know. */
 #include "preload/state.h"
 
-static struct ty_self cold;
-struct ty_self *ty_self = &cold;
+struct ty_self ty_self;
+union ty_head ty_head __attribute__((aligned(TY_PAGE)));
 struct ty_process_state ty_proc;
 __thread struct ty_tls ty_tls;
 
@@ -46,7 +46,7 @@ struct ty_thread *ty_thread_claim(uint32_t pid, uint32_t tid)
 		atomic_store_explicit(&t->state, TY_THREAD_LIVE, memory_order_release);
 		ty_tls.t = t;
 		ty_tls.tid = tid;
-		ty_tls.serial = atomic_load_explicit(&ty_self->serial, memory_order_relaxed);
+		ty_tls.serial = atomic_load_explicit(&ty_self.serial, memory_order_relaxed);
 		ty_tls.cursor = (struct ty_cursor){ 0, 0 };
 		return t;
 	}
@@ -58,7 +58,7 @@ struct ty_thread *ty_thread_claim(uint32_t pid, uint32_t tid)
  * thread lives in it; should another one be here first, it passes through. */
 static void register_child(void)
 {
-	struct ty_self *self = ty_self;
+	struct ty_self *self = &ty_self;
 	uint32_t idle = 0;
 	if (!atomic_compare_exchange_strong_explicit(&self->busy, &idle, 1, memory_order_relaxed,
 						     memory_order_relaxed))
@@ -96,7 +96,7 @@ TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 	struct ty_tls *s = &ty_tls;
 	if (!ty_proc.arena)
 		return NULL;
-	if (!ty_self->arena) {
+	if (!ty_self.arena) {
 		uintptr_t guard = s->guard;
 		if (guard && nested(s, frame))
 			return NULL;
@@ -104,13 +104,13 @@ TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 		atomic_signal_fence(memory_order_seq_cst);
 		register_child();
 		s->guard = 0;
-		if (!ty_self->arena)
+		if (!ty_self.arena)
 			return NULL;
 	}
-	struct ty_arena *a = ty_self->arena;
+	struct ty_arena *a = ty_self.arena;
 	if (!atomic_load_explicit(&a->enabled, memory_order_relaxed))
 		return NULL;
-	int mine = s->t && s->serial == atomic_load_explicit(&ty_self->serial, memory_order_relaxed);
+	int mine = s->t && s->serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed);
 	if (s->guard) {
 		if (nested(s, frame)) {
 			if (mine)
@@ -176,7 +176,7 @@ static struct start begin_here(struct start *p)
 static void end_here(void)
 {
 	struct ty_tls *s = &ty_tls;
-	if (s->t && s->serial == atomic_load_explicit(&ty_self->serial, memory_order_relaxed))
+	if (s->t && s->serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed))
 		atomic_store_explicit(&s->t->state, TY_THREAD_ENDED, memory_order_release);
 	s->t = NULL;
 	s->no_slot = UINT32_MAX; /* destructors of this thread pass through */
@@ -208,7 +208,7 @@ static void count_create(enum ty_op op)
 TY_EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *p)
 {
 	count_create(TY_OP_pthread_create);
-	struct start *s = ty_self->arena ? start_take() : NULL;
+	struct start *s = ty_self.arena ? start_take() : NULL;
 	if (!s)
 		return TY_REAL(pthread_create)(t, a, f, p);
 	s->routine = f;
@@ -225,7 +225,7 @@ TY_EXPORT int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(v
 TY_EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *p)
 {
 	count_create(TY_OP_thrd_create);
-	struct start *s = ty_self->arena ? start_take() : NULL;
+	struct start *s = ty_self.arena ? start_take() : NULL;
 	if (!s)
 		return TY_REAL(thrd_create)(t, f, p);
 	s->c11 = f;

@@ -78,7 +78,7 @@ static uint64_t end_clock(struct ty_wait *w)
 
 static int still_mine(const struct ty_wait *w)
 {
-	return w->t == ty_tls.t && ty_self->arena; /* not in a child forked from a handler meanwhile */
+	return w->t == ty_tls.t && ty_self.arena; /* not in a child forked from a handler meanwhile */
 }
 
 void ty_wait_begin(struct ty_wait *w, struct ty_thread *t, enum ty_op op, uint64_t object, uint64_t aux,

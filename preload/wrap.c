@@ -7,13 +7,13 @@
 
 #define STRIP(...) __VA_ARGS__
 #define NO_TRY (-1) /* no try function returns it */
-/* The fast half keeps nothing over the call but what the slow half needs, so
- * that its frame stays small; it counts first and the slow half takes that back. */
+/* The fast half has no frame of its own worth the name; it counts first, and
+ * the slow half, which it leaves by a tail call, takes that back. */
 #define BODY_TRY_IF(ok, ret, name, params, args, obj, try)                                        \
-	static TY_NOINLINE ret slow_##name(struct ty_thread *t_, ret r_, const void *fp_, STRIP params) \
+	static TY_NOINLINE ret slow_##name(STRIP params, struct ty_thread *t_, ret r_)            \
 	{                                                                                         \
 		if (!t_) {                                                                        \
-			if (!(t_ = ty_enter_slow((uintptr_t)fp_)))                                \
+			if (!(t_ = ty_enter_slow((uintptr_t)TY_FP)))                              \
 				return TY_REAL(name) args;                                        \
 			ty_count(t_, TY_OP_##name);                                               \
 			r_ = (ok) && TY_TRY_OK(obj) ? ty_real.try(obj) : NO_TRY;                  \
@@ -23,7 +23,7 @@
 		if (r_ == 0 || r_ == EOWNERDEAD) /* either way it is ours now */                  \
 			return r_;                                                                \
 		ty_uncount(t_, TY_OP_##name);                                                     \
-		return TRY_WAIT(name, args, obj);                                             \
+		return TRY_WAIT(name, args, obj);                                                 \
 	}                                                                                         \
 	TY_EXPORT ret name params;                                                                \
 	TY_EXPORT ret name params                                                                 \
@@ -35,13 +35,13 @@
 			if (TY_LIKELY((ok) && TY_TRY_OK(obj)) && TY_LIKELY((r_ = ty_real.try(obj)) == 0)) \
 				return r_;                                                        \
 		}                                                                                 \
-		return slow_##name(t_, r_, TY_FP, STRIP args);                                    \
+		return slow_##name(STRIP args, t_, r_);                                           \
 	}
 #define TRY_WAIT(name, args, obj)                                                             \
 	__extension__({                                                                           \
 		struct ty_object o_ = TY_OBJECT(obj)(obj);                                        \
 		struct ty_wait w_;                                                                \
-		ty_wait_begin(&w_, t_, TY_OP_##name, TY_OBJ(obj), o_.owner, o_.flags | TY_F_CONTENDED, ty_frame_of(fp_)); \
+		ty_wait_begin(&w_, t_, TY_OP_##name, TY_OBJ(obj), o_.owner, o_.flags | TY_F_CONTENDED, TY_FRAME_REF); \
 		r_ = ty_real.name args;                                                           \
 		ty_wait_end(&w_, TY_ERR_OF(obj)(r_));                                             \
 		r_;                                                                               \
