@@ -72,16 +72,20 @@ static void push_firm(struct ty_cut *c, struct ty_req *q, uint32_t site, uint64_
 	q->part[q->firm++] = (struct ty_part){ .begin = begin, .end = end, .site = site };
 }
 
-/* Another thread has it from `at` on: what its old thread waited after that is not its time. */
-static void truncate_parts(struct ty_req *q, uint64_t at)
+/* Another thread has q from `at` on: what its old thread waited after that is
+ * the time of the request that this thread worked on again, if any. */
+static void give_back(struct ty_cut *c, struct ty_req *q, uint64_t at, struct ty_req *again)
 {
 	size_t k = q->firm;
 	for (size_t i = q->firm; i < q->n; i++) {
-		if (q->part[i].begin >= at)
+		struct ty_part p = q->part[i];
+		if (p.end > at && again)
+			push(c, again, p.site, p.begin > at ? p.begin : at, p.end);
+		if (p.begin >= at)
 			continue;
-		if (q->part[i].end > at)
-			q->part[i].end = at;
-		q->part[k++] = q->part[i];
+		if (p.end > at)
+			p.end = at;
+		q->part[k++] = p;
 	}
 	q->n = k;
 }
@@ -136,7 +140,7 @@ static void detach(struct ty_cut *c, struct ty_req *q, uint64_t at)
 	bool was_head = th->head == q;
 	unlink_req(th, q);
 	if (was_head && th->head)
-		set_carried(c, th->head, at > th->last ? at : th->last);
+		set_carried(c, th->head, at);
 }
 
 void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at)
@@ -157,10 +161,10 @@ void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at)
 		}
 		th->pend[th->npend++] = (struct ty_pend){ .req = q, .from = q->since, .to = at };
 		q->pins++;
-	} else {
-		truncate_parts(q, at);
 	}
+	struct ty_req *again = q->next;
 	detach(c, q, at);
+	give_back(c, q, at, again);
 	q->held = true;
 	q->since = at;
 }

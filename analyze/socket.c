@@ -250,8 +250,8 @@ static void received(struct ty_cut *c, struct conn *k, const struct ty_ev *ev, u
 {
 	struct ty_req *q = k->req;
 	if (q && !q->answered) { /* more of the same request */
-		ty_req_touch(c, q, ev->thread, ev->begin > q->begin ? ev->begin : q->begin);
 		ty_cut_wait(c, ev, site);
+		ty_req_touch(c, q, ev->thread, ev->end);
 		if (q->nagain < sizeof q->again / sizeof *q->again) {
 			q->again[q->nagain++] = ev->end;
 			q->again_thread = ev->thread;

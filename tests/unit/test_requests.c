@@ -602,6 +602,127 @@ static void test_random(void)
 	}
 }
 
+/* ---- the same by brute force: who works on what, at every nanosecond ---- */
+
+struct touch { uint64_t at; uint32_t thread; int req, order; };
+struct oracle_req { uint64_t begin, end, gone; bool answered; int64_t x[NOPS + 1]; };
+static struct touch touches[20000];
+static struct oracle_req reqs[5000];
+static int ntouches, nreqs;
+
+/* The request on each descriptor, from the order of what was done on it. */
+static void oracle_requests(void)
+{
+	int open[32];
+	ntouches = nreqs = 0;
+	memset(open, -1, sizeof open);
+	for (size_t i = 0; i < nevents; i++) {
+		const struct ty_ev *e = &events[i];
+		int *q = e->object < 32 ? &open[e->object] : NULL;
+		if (e->op == CLOSE && *q >= 0) {
+			reqs[*q].gone = e->end;
+			*q = -1;
+		} else if (e->op == RECV && (*q < 0 || reqs[*q].answered)) {
+			if (*q >= 0)
+				reqs[*q].gone = e->end;
+			*q = nreqs++;
+			reqs[*q] = (struct oracle_req){ .begin = e->end, .gone = UINT64_MAX };
+			touches[ntouches] = (struct touch){ e->end, e->thread, *q, ntouches };
+			ntouches++;
+		} else if ((e->op == RECV || e->op == SEND) && *q >= 0) {
+			/* a receive takes it over when it returns, a send when it begins */
+			touches[ntouches] = (struct touch){ e->op == RECV ? e->end : e->begin, e->thread, *q, ntouches };
+			ntouches++;
+			if (e->op == SEND) {
+				reqs[*q].answered = true;
+				reqs[*q].end = e->end;
+			}
+		}
+	}
+}
+
+static int by_touch(const void *a, const void *b)
+{
+	const struct touch *x = a, *y = b;
+	return x->at != y->at ? (x->at < y->at ? -1 : 1) : x->order - y->order;
+}
+
+/* Adds the nanosecond [t, t + 1) to the requests that are open in it. */
+static void oracle_step(uint64_t t, const int *waits)
+{
+	for (int q = 0; q < nreqs; q++) {
+		if (!reqs[q].answered || t < reqs[q].begin || t >= reqs[q].end)
+			continue;
+		const struct touch *mine = NULL, *head = NULL;
+		for (int k = 0; k < ntouches && touches[k].at <= t; k++)
+			if (touches[k].req == q)
+				mine = &touches[k];
+		for (int k = 0; k < ntouches && touches[k].at <= t; k++) {
+			const struct touch *last = &touches[k];
+			for (int m = k + 1; m < ntouches && touches[m].at <= t; m++)
+				if (touches[m].req == touches[k].req)
+					last = &touches[m];
+			if (last->thread == mine->thread && t < reqs[last->req].gone && (!head || last > head))
+				head = last;
+		}
+		if (head->req != q)
+			reqs[q].x[NOPS]++;
+		else if (waits[mine->thread] >= 0)
+			reqs[q].x[waits[mine->thread]]++;
+	}
+}
+
+static void test_oracle(void)
+{
+	uint64_t seed = 99;
+	for (int round = 0; round < 60; round++) {
+		uint64_t last[3] = { 100, 100, 100 }, used[12] = { 0 }, now = 100;
+		begin(TY_RULE_SOCKET);
+		for (uint64_t fd = 8; fd < 12; fd++)
+			accepted(0, fd, 20 + fd);
+		for (int i = 0; i < 150; i++) {
+			static const uint16_t kinds[8] = { RECV, SEND, MUTEX, COND, RECV, SEND, MUTEX, COND };
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			uint32_t r = (uint32_t)(seed >> 33), t = r % 3, op = kinds[r / 3 % 8];
+			uint64_t fd = 8 + r / 24 % 4, e = now + 1 + r / 96 % 9;
+			uint64_t b = last[t] + (e - last[t]) * (r / 1000 % 11) / 10;
+			bool is_io = op == RECV || op == SEND;
+			/* one thing at a time on one connection; and while a send may take a
+			 * request over nothing else ends, because only then is what is known
+			 * at its end also known at its begin */
+			if (op == SEND && b < now)
+				b = now;
+			if (is_io && b <= used[fd])
+				b = used[fd] + 1;
+			if (b >= e)
+				e = b + 1;
+			io(t, (uint16_t)op, is_io ? fd : 0x1000, b, e);
+			last[t] = now = e;
+			if (is_io)
+				used[fd] = e;
+		}
+		go();
+		oracle_requests();
+		qsort(touches, (size_t)ntouches, sizeof *touches, by_touch);
+		for (uint64_t t = 100; t < now; t++) {
+			int waits[3] = { -1, -1, -1 };
+			for (size_t i = 0; i < nevents; i++)
+				if (events[i].begin <= t && t < events[i].end && events[i].op != ACCEPT)
+					waits[events[i].thread] = events[i].op;
+			oracle_step(t, waits);
+		}
+		for (int q = 0; q < nreqs; q++) {
+			if (!reqs[q].answered)
+				continue;
+			CU_ASSERT_EQUAL(of(reqs[q].end, LATENCY), (int64_t)(reqs[q].end - reqs[q].begin));
+			for (unsigned op = 0; op <= NOPS; op++)
+				if (of(reqs[q].end, op) != reqs[q].x[op])
+					CU_FAIL("another time than by brute force");
+		}
+		done();
+	}
+}
+
 static void test_spill(void)
 {
 	struct ty_ledger l = { .limit = 4096 };
@@ -643,6 +764,7 @@ int main(void)
 		{ "markers", test_marker }, { "marker ended elsewhere", test_marker_hand_over },
 		{ "many markers", test_marker_many }, { "rule site:", test_site }, { "rule none", test_none },
 		{ "overlap is counted", test_overlap_counted }, { "random traffic", test_random },
+		{ "brute force", test_oracle },
 		{ "ledger in a file", test_spill },
 	};
 	if (CU_initialize_registry())

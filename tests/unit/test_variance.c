@@ -267,7 +267,7 @@ static void test_coverage(void)
 	unsigned hit[SITES + 1] = { 0 }, all = 0;
 	struct ty_result res;
 	/* truth by pooled moments */
-	static long double sl, sll, sx[SITES + 1], sxl[SITES + 1];
+	static long double sum_l, sum_ll, sum_x[SITES + 1], sum_xl[SITES + 1];
 	long double n = (long double)LONG * N * 5;
 	state = 6;
 	for (int k = 0; k < LONG * 5; k++) {
@@ -277,16 +277,16 @@ static void test_coverage(void)
 			for (size_t i = 0; i <= SITES; i++)
 				lat += x[r][i];
 			lat /= 1e6;
-			sl += lat;
-			sll += lat * lat;
+			sum_l += lat;
+			sum_ll += lat * lat;
 			for (size_t i = 0; i <= SITES; i++) {
-				sx[i] += x[r][i] / 1e6L;
-				sxl[i] += x[r][i] / 1e6L * lat;
+				sum_x[i] += x[r][i] / 1e6L;
+				sum_xl[i] += x[r][i] / 1e6L * lat;
 			}
 		}
 	}
 	for (size_t i = 0; i <= SITES; i++)
-		truth[i] = (double)((sxl[i] - sx[i] * sl / n) / (sll - sl * sl / n));
+		truth[i] = (double)((sum_xl[i] - sum_x[i] * sum_l / n) / (sum_ll - sum_l * sum_l / n));
 	for (int k = 0; k < RECORDINGS; k++) {
 		struct ty_ledger l = { 0 };
 		generate(N, 0.8);
