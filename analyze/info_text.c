@@ -44,15 +44,21 @@ static void meta_text(const struct ty_info *i, const char *key, const char *name
 		fact(name, s);
 }
 
+static const char *text_at(json_t *list, size_t at)
+{
+	const char *s = json_string_value(json_array_get(list, at));
+	return s ? s : "?";
+}
+
 static void put_command(const struct ty_info *i)
 {
-	json_t *words = ty_info_meta(i, "command"), *word;
+	json_t *words = ty_info_meta(i, "command");
 	char line[1000];
-	size_t at, n = 0;
+	size_t n = 0;
 	line[0] = 0;
-	json_array_foreach(words, at, word)
-		if (n < sizeof line - 1)
-			n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", at ? " " : "", json_string_value(word));
+	for (size_t at = 0; at < json_array_size(words) && n < sizeof line - 1; at++)
+		n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", at ? " " : "",
+				      text_at(words, at));
 	if (line[0])
 		fact("command", line);
 }
@@ -203,8 +209,6 @@ static void put_thread_losses(const struct ty_info *i)
 
 static void put_losses(const struct ty_info *i)
 {
-	json_t *value;
-	const char *key;
 	bool any = false;
 	char n[TY_FMT];
 	printf("\nlosses:");
@@ -214,12 +218,15 @@ static void put_losses(const struct ty_info *i)
 			       ty_store_loss_what(i->run.store, l));
 			any = true;
 		}
-	json_object_foreach(ty_info_meta(i, "losses.recorder"), key, value)
-		if (json_integer_value(value)) {
-			printf("%s  %-14s %14s  (recorder)\n", any ? "" : "\n", key,
-			       ty_fmt_count(n, (uint64_t)json_integer_value(value)));
+	json_t *more = ty_info_meta(i, "losses.recorder");
+	for (void *it = json_object_iter(more); it; it = json_object_iter_next(more, it)) {
+		json_int_t count = json_integer_value(json_object_iter_value(it));
+		if (count) {
+			printf("%s  %-14s %14s  (recorder)\n", any ? "" : "\n", json_object_iter_key(it),
+			       ty_fmt_count(n, (uint64_t)count));
 			any = true;
 		}
+	}
 	if (any)
 		put_thread_losses(i);
 	else
@@ -243,24 +250,22 @@ static void put_self_check(const struct ty_info *i)
 
 static void put_names(const char *what, json_t *names)
 {
-	json_t *name;
-	size_t at;
 	if (json_array_size(names) == 0)
 		return;
 	printf("    %-14s", what);
-	json_array_foreach(names, at, name)
-		printf("%s%s", at ? " " : "", json_is_string(name) ? json_string_value(name) : "?");
+	for (size_t at = 0; at < json_array_size(names); at++)
+		printf("%s%s", at ? " " : "", text_at(names, at));
 	putchar('\n');
 }
 
 static void put_coverage(const struct ty_info *i)
 {
-	json_t *c = ty_info_meta(i, "coverage"), *list = json_object_get(c, "modules"), *m, *part;
-	size_t at;
+	json_t *c = ty_info_meta(i, "coverage"), *list = json_object_get(c, "modules");
 	printf("\ncoverage: waiting functions that the program's modules import\n");
 	if (!c)
 		printf("  known when the recording has ended\n");
-	json_array_foreach(list, at, m) {
+	for (size_t at = 0; at < json_array_size(list); at++) {
+		json_t *m = json_array_get(list, at);
 		const char *name = json_string_value(json_object_get(m, "module"));
 		printf("  ");
 		put_fit(name ? name : "?", 100);
@@ -271,8 +276,8 @@ static void put_coverage(const struct ty_info *i)
 	list = json_object_get(c, "unseen");
 	if (json_array_size(list))
 		printf("  can wait without a call that could be recorded:\n");
-	json_array_foreach(list, at, part)
-		printf("    %s\n", json_is_string(part) ? json_string_value(part) : "?");
+	for (size_t at = 0; at < json_array_size(list); at++)
+		printf("    %s\n", text_at(list, at));
 }
 
 static void put_unseen_row(const char *who, const struct ty_unseen *u)

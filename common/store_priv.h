@@ -4,7 +4,8 @@
  *   store.c        opening, creating, closing, errors, transactions
  *   store_check.c  is this file safe to hand to LMDB
  *   store_json.c   rows of the tables <-> JSON text
- *   store_write.c  puts, commit        store_trim.c  dropping the oldest blocks
+ *   store_write.c  puts, commit        store_pending.c  puts until their commit
+ *   store_trim.c   dropping the oldest blocks         store_mem.c  memory of the tables
  *   store_read.c   tables and lookups  store_scan.c  events in order of end
  */
 #ifndef TY_STORE_PRIV_H
@@ -52,7 +53,7 @@ int ty_check_head(int fd, const char *path, char *err);
  * writer has moved on, take a newer snapshot. */
 int ty_check_pages(int fd, const char *path, uint64_t txnid, char *err);
 
-/* ---- memory that lives as long as the tables ---- */
+/* ---- store_mem.c: memory that lives as long as the tables ---- */
 struct ty_mem { struct ty_mem_chunk *head; };
 void *ty_mem_get(struct ty_mem *m, size_t bytes); /* zeroed; NULL: no memory */
 const char *ty_mem_text(struct ty_mem *m, const void *text, size_t len);
@@ -76,6 +77,20 @@ int ty_get_counters(struct ty_mem *m, const MDB_val *v, struct ty_thread_info *t
 int ty_get_module(struct ty_mem *m, const MDB_val *v, struct ty_module_info *i);
 int ty_get_descriptor(struct ty_mem *m, const MDB_val *v, struct ty_descriptor *d);
 int ty_get_symbols(struct ty_mem *m, const MDB_val *v, struct ty_symbol **y, size_t *n);
+
+/* ---- store_pending.c ---- */
+struct ty_pending {
+	uint8_t *data; /* struct put after struct put */
+	size_t bytes, cap;
+};
+/* Room for `need` more elements behind `used`; false: no memory. */
+bool ty_room(void *array, size_t *cap, size_t used, size_t need, size_t width);
+/* false: no memory, or value is NULL. */
+bool ty_pending_put(struct ty_pending *w, enum ty_db db, const void *key, size_t key_bytes, const void *value,
+		    size_t bytes);
+int ty_pending_write(struct ty_pending *w, MDB_txn *txn, const MDB_dbi *dbs); /* rc; nothing is taken out */
+/* Takes out blocks, and rows that a later one replaces. */
+void ty_pending_drop_events(struct ty_pending *w);
 
 /* ---- store_write.c ---- */
 int ty_writer_new(struct ty_store *s, char *err);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recorder's side of the store.  Puts are kept in memory until a commit
- * writes them in one LMDB transaction; so a transaction that meets a full map
- * can be run again after growing it, and one that meets a full disk loses its
- * events but not its tables, to which later events will refer.  Events of all
- * drains of a commit go into common blocks: few large blocks pack better. */
+ * The recorder's side of the store.  Puts are kept in memory (store_pending.c)
+ * until a commit writes them in one LMDB transaction.  Events of all drains of
+ * a commit go into common blocks: few large blocks pack better. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +12,11 @@
 
 #define BLOCK_EVENTS 16384u /* a block is closed when it has so many */
 
-struct put {
-	uint32_t bytes; /* of the value */
-	uint8_t db, key_bytes;
-	uint8_t data[]; /* key, value; the next put follows at a multiple of 8 */
-};
-
 struct run { size_t start, n; uint32_t thread; };
 
 struct ty_writer {
 	struct ty_packer *packer;
-	uint8_t *put;              /* pending puts */
-	size_t put_bytes, put_cap;
+	struct ty_pending pending;
 	struct ty_ev *ev, *sorted; /* events not in a block yet; room to group them */
 	size_t events, ev_cap;
 	struct run *run;
@@ -42,40 +33,10 @@ static int no_memory(char *err)
 	return ty_err(err, -ENOMEM, "no memory for events that wait to be stored");
 }
 
-/* Room for `need` more elements behind `used`. */
-static bool room(void *array, size_t *cap, size_t used, size_t need, size_t width)
-{
-	if (need <= *cap - used)
-		return true;
-	size_t n = *cap ? *cap : 256;
-	while (n - used < need)
-		n *= 2;
-	void *p = realloc(*(void **)array, n * width);
-	if (!p)
-		return false;
-	*(void **)array = p;
-	*cap = n;
-	return true;
-}
-
-static size_t put_size(size_t key, size_t value)
-{
-	return (sizeof(struct put) + key + value + 7) & ~(size_t)7;
-}
-
 static int put(struct ty_store *s, enum ty_db db, const void *key, size_t key_bytes, const void *value,
 	       size_t bytes, char *err)
 {
-	struct ty_writer *w = s->w;
-	size_t size = put_size(key_bytes, bytes);
-	if (!value || bytes > UINT32_MAX / 2 || !room(&w->put, &w->put_cap, w->put_bytes, size, 1))
-		return no_memory(err);
-	struct put *p = (struct put *)(w->put + w->put_bytes);
-	*p = (struct put){ .bytes = (uint32_t)bytes, .db = (uint8_t)db, .key_bytes = (uint8_t)key_bytes };
-	memcpy(p->data, key, key_bytes);
-	memcpy(p->data + key_bytes, value, bytes);
-	w->put_bytes += size;
-	return 0;
+	return ty_pending_put(&s->w->pending, db, key, key_bytes, value, bytes) ? 0 : no_memory(err);
 }
 
 /* Takes over `json`; NULL is "no memory". */
@@ -196,7 +157,7 @@ static const struct ty_ev *group(struct ty_writer *w)
 			w->run[runs - 1].n++;
 			continue;
 		}
-		if (!room(&w->run, &w->run_cap, runs, 1, sizeof *w->run))
+		if (!ty_room(&w->run, &w->run_cap, runs, 1, sizeof *w->run))
 			return NULL;
 		again = again || (runs && w->ev[i].thread < w->run[runs - 1].thread);
 		w->run[runs++] = (struct run){ .start = i, .n = 1, .thread = w->ev[i].thread };
@@ -243,7 +204,7 @@ int ty_store_put_block(struct ty_store *s, const struct ty_ev *ev, size_t n, uin
 {
 	struct ty_writer *w = s->w;
 	size_t cap = w->ev_cap;
-	if (!room(&w->ev, &w->ev_cap, w->events, n, sizeof *ev))
+	if (!ty_room(&w->ev, &w->ev_cap, w->events, n, sizeof *ev))
 		return no_memory(err);
 	if (cap != w->ev_cap) {
 		void *p = realloc(w->sorted, w->ev_cap * sizeof *ev);
@@ -263,16 +224,7 @@ int ty_store_put_block(struct ty_store *s, const struct ty_ev *ev, size_t n, uin
 
 static int write_pending(struct ty_store *s, MDB_txn *txn, void *arg)
 {
-	struct ty_writer *w = s->w;
-	for (size_t at = 0; at < w->put_bytes;) {
-		struct put *p = (struct put *)(w->put + at);
-		MDB_val k = { p->key_bytes, p->data }, v = { p->bytes, p->data + p->key_bytes };
-		int rc = mdb_put(txn, s->db[p->db], &k, &v, p->db == TY_DB_BLOCKS ? MDB_APPEND : 0);
-		if (rc)
-			return rc;
-		at += put_size(p->key_bytes, p->bytes);
-	}
-	return 0;
+	return ty_pending_write(&s->w->pending, txn, s->db);
 }
 
 void ty_writer_sized(struct ty_store *s, MDB_txn *txn)
@@ -329,68 +281,6 @@ int ty_writer_run(struct ty_store *s, int (*job)(struct ty_store *, MDB_txn *, v
 	}
 }
 
-static int by_key(const void *a, const void *b)
-{
-	const struct put *x = *(struct put *const *)a, *y = *(struct put *const *)b;
-	if (x->db != y->db)
-		return x->db < y->db ? -1 : 1;
-	if (x->key_bytes != y->key_bytes)
-		return x->key_bytes < y->key_bytes ? -1 : 1;
-	int d = memcmp(x->data, y->data, x->key_bytes);
-	return d ? d : x < y ? -1 : x > y;
-}
-
-/* Takes the pending blocks out, in place. */
-static void drop_events(struct ty_writer *w)
-{
-	size_t to = 0;
-	for (size_t at = 0; at < w->put_bytes;) {
-		struct put *p = (struct put *)(w->put + at);
-		size_t size = put_size(p->key_bytes, p->bytes);
-		if (p->db != TY_DB_BLOCKS) {
-			memmove(w->put + to, p, size);
-			to += size;
-		}
-		at += size;
-	}
-	w->put_bytes = to;
-}
-
-/* Takes out rows that a later row replaces: while the disk is full, counters
- * are put again and again.  Without memory for it, all stay. */
-static void drop_replaced(struct ty_writer *w)
-{
-	size_t n = 0, bytes = 0, cap = 0;
-	struct put **list = NULL;
-	uint8_t *copy = malloc(w->put_bytes + 1);
-	for (size_t at = 0; copy && at < w->put_bytes;) {
-		struct put *p = (struct put *)(w->put + at);
-		at += put_size(p->key_bytes, p->bytes);
-		if (!room(&list, &cap, n, 1, sizeof *list)) {
-			n = 0;
-			break;
-		}
-		list[n++] = p;
-	}
-	if (n)
-		qsort(list, n, sizeof *list, by_key);
-	for (size_t i = 0; i < n; i++) {
-		const struct put *p = list[i], *next = i + 1 < n ? list[i + 1] : NULL;
-		size_t size = put_size(p->key_bytes, p->bytes);
-		if (next && next->db == p->db && next->key_bytes == p->key_bytes &&
-		    memcmp(next->data, p->data, p->key_bytes) == 0)
-			continue;
-		memcpy(copy + bytes, p, size);
-		bytes += size;
-	}
-	if (n) {
-		memcpy(w->put, copy, bytes);
-		w->put_bytes = bytes;
-	}
-	free(list);
-	free(copy);
-}
-
 int ty_store_commit(struct ty_store *s, bool sync, char *err)
 {
 	struct ty_writer *w = s->w;
@@ -399,13 +289,12 @@ int ty_store_commit(struct ty_store *s, bool sync, char *err)
 		w->events = 0;
 		return r;
 	}
-	int rc = w->put_bytes ? ty_writer_run(s, write_pending, NULL) : 0;
+	int rc = w->pending.bytes ? ty_writer_run(s, write_pending, NULL) : 0;
 	if (rc) {
-		drop_events(w);
-		drop_replaced(w);
+		ty_pending_drop_events(&w->pending);
 		return ty_store_fail(s, rc, err, "write");
 	}
-	w->put_bytes = 0;
+	w->pending.bytes = 0;
 	rc = sync ? mdb_env_sync(s->env, 1) : 0;
 	return rc ? ty_store_fail(s, rc, err, "flush") : 0;
 }
@@ -434,7 +323,7 @@ void ty_writer_free(struct ty_store *s)
 	if (!w)
 		return;
 	ty_packer_free(w->packer);
-	free(w->put);
+	free(w->pending.data);
 	free(w->ev);
 	free(w->sorted);
 	free(w->run);

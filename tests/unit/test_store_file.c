@@ -125,6 +125,43 @@ static void test_read_beside_writer(void)
 	ty_store_close(s);
 }
 
+/* The writer's map grows beyond the one that the reader began with. */
+static void test_reader_follows_growth(void)
+{
+	int from[2], to[2];
+	char c = 0;
+	fresh("grows");
+	CU_ASSERT_EQUAL_FATAL(pipe(from) + pipe(to), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct ty_store *s = NULL;
+		char *big = malloc(50000001);
+		memset(big, 'x', 50000000);
+		big[50000000] = 0;
+		int r = ty_store_create(&s, path, err);
+		for (uint32_t i = 0; r == 0 && i < 2; i++) {
+			r = ty_store_put_label(s, i, big, err) | ty_store_commit(s, false, err);
+			r |= write(from[1], &c, 1) != 1 || read(to[0], &c, 1) != 1;
+		}
+		_exit(r != 0);
+	}
+	CU_ASSERT_EQUAL_FATAL(read(from[0], &c, 1), 1);
+	struct ty_store *s = reopen();
+	CU_ASSERT_EQUAL(strlen(ty_store_label(s, 0)), 50000000);
+	CU_ASSERT_EQUAL(write(to[1], &c, 1), 1);
+	CU_ASSERT_EQUAL_FATAL(read(from[0], &c, 1), 1);
+	OK(ty_store_refresh(s, err));
+	CU_ASSERT_EQUAL(strlen(ty_store_label(s, 1)), 50000000);
+	CU_ASSERT_EQUAL(write(to[1], &c, 1), 1);
+	CU_ASSERT_EQUAL(end_of(pid), 0);
+	ty_store_close(s);
+	for (int i = 0; i < 2; i++) {
+		close(from[i]);
+		close(to[i]);
+	}
+	unlink(path);
+}
+
 /* As fast as both can: every open and refresh sees a whole commit. */
 static void test_read_in_a_race(void)
 {
@@ -285,6 +322,31 @@ static void test_changed(void)
 	free(b);
 }
 
+/* Two branches to one page: LMDB would walk it twice, or for ever. */
+static void test_shared_page(void)
+{
+	size_t len, found = 0;
+	fresh("shared");
+	seed(33);
+	char *data = make_store(&len);
+	for (size_t page = 2; page < len / 4096; page++) {
+		uint16_t flags, at[2];
+		memcpy(&flags, data + page * 4096 + 10, 2);
+		if (flags != 1) /* P_BRANCH */
+			continue;
+		char *b = malloc(len);
+		memcpy(b, data, len);
+		memcpy(at, b + page * 4096 + 16, 4);
+		memcpy(b + page * 4096 + at[1], b + page * 4096 + at[0], 6); /* page number of the child */
+		write_file(b, len);
+		bool good = try_all();
+		found += !good && strstr(err, "damaged at page");
+		free(b);
+	}
+	CU_ASSERT_TRUE(found > 0);
+	free(data);
+}
+
 static void refused_with(const void *data, size_t len, const char *words)
 {
 	write_file(data, len);
@@ -436,10 +498,12 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	CU_pSuite s = begin("store file");
 	CU_ADD_TEST(s, test_read_beside_writer);
+	CU_ADD_TEST(s, test_reader_follows_growth);
 	CU_ADD_TEST(s, test_read_in_a_race);
 	CU_ADD_TEST(s, test_killed_writer);
 	CU_ADD_TEST(s, test_truncated);
 	CU_ADD_TEST(s, test_changed);
+	CU_ADD_TEST(s, test_shared_page);
 	CU_ADD_TEST(s, test_not_a_store);
 	CU_ADD_TEST(s, test_read_only_folder);
 	CU_ADD_TEST(s, test_live_without_lock);
