@@ -161,7 +161,7 @@ void ty_say_process(uint32_t flags, uint32_t parent)
 	memset(r, 0, bytes);
 	r->w0 = TY_WORD0(TY_REC_PROCESS, 0, 0, flags, 0);
 	r->words = bytes / 8;
-	r->when = ty_now();
+	r->when = flags & TY_P_FORK && ty_tls.fork_at ? ty_tls.fork_at : ty_now();
 	r->image = ty_proc.image;
 	r->parent = parent;
 	r->foreign = flags & TY_P_EXEC ? foreign_names() : 0;

@@ -60,6 +60,7 @@ struct ty_tls {
 	uint32_t tid;
 	uint32_t serial;         /* ty_self.serial when t was claimed */
 	uint32_t sample;         /* self-check countdown */
+	uint64_t fork_at;        /* when this thread last called fork; a child still has it */
 	uint32_t no_slot;        /* hooks to let pass before looking for a slot again */
 };
 extern __thread struct ty_tls ty_tls;

@@ -78,6 +78,7 @@ static void register_child(void)
 	atomic_store_explicit(&self->serial, ++ty_proc.serial, memory_order_relaxed);
 	if (ty_thread_claim(pid, tid))
 		ty_say_process(TY_P_FORK, parent);
+	ty_tls.fork_at = 0;
 	self->arena = ty_proc.arena;
 }
 
@@ -236,6 +237,26 @@ TY_EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *p)
 		atomic_store_explicit(&s->used, 0, memory_order_release);
 	return r;
 }
+
+/* A child may run long before its first hook registers it, and its parent may
+ * close and reuse descriptors meanwhile. */
+#define FORK(name)                                                                                \
+	TY_EXPORT pid_t name(void);                                                               \
+	TY_EXPORT pid_t name(void)                                                                \
+	{                                                                                         \
+		struct ty_thread *t = ty_enter();                                                 \
+		if (t) {                                                                          \
+			ty_count(t, TY_OP_##name);                                                \
+			ty_tls.fork_at = ty_now();                                                \
+		}                                                                                 \
+		pid_t pid = TY_REAL(name)();                                                      \
+		if (pid != 0)                                                                     \
+			ty_tls.fork_at = 0;                                                       \
+		return pid;                                                                       \
+	}
+FORK(fork)
+FORK(__fork)
+FORK(_Fork)
 
 void ty_thread_defaults(void)
 {
