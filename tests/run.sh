@@ -11,14 +11,15 @@
 #
 # A test exits 0 (passed), 77 (skipped; the last line of output is the reason)
 # or else failed, and then its output is shown.  It is stopped after 120 s, or
-# what a "timeout: N" comment in its source says.  A script that runs several
+# what a "timeout: N" comment in its source says, thrice that with SAN.  A script
+# that runs several
 # tests has "suite" in its second line's comment and prints "ok NAME" and
 # "FAIL NAME" lines, which are counted.  T selects the test of exactly that
 # name or, when there is none, all whose names contain it, or else one program
 # of tests/e2e/run.sh such as op_mutex or one case of tests/hazards/run.sh such as 12.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-B=${B:-build}
+B=${B:-build} SAN=${SAN:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 T=${T:-}
 ALL="unit docs badinput e2e hazards real"
@@ -30,7 +31,7 @@ mkdir -p "$LOGS"
 passed=0 failed=0 skipped=0
 wrap=()
 # ThreadSanitizer's fixed places for its memory collide with more random addresses.
-if [ "${SAN:-}" = thread ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28)" -gt 28 ] &&
+if [ "$SAN" = thread ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28)" -gt 28 ] &&
 	setarch "$(uname -m)" -R true 2>/dev/null; then
 	wrap=(setarch "$(uname -m)" -R)
 fi
@@ -68,7 +69,8 @@ limit_of() { # PATH -> seconds
 	local src=$1 n
 	case $src in "$B"/*) src=${src#"$B"/}.c ;; esac
 	n=$(grep -m1 -oE 'timeout: [0-9]+' "$src" 2>/dev/null)
-	echo "${n##* }" | grep . || echo 120
+	n=${n##* }
+	echo $((${n:-120} * (${#SAN} > 0 ? 3 : 1))) # sanitized programs are slow
 }
 
 run_one() { # NAME PATH [ARGUMENT]: writes the log, returns the status

@@ -22,6 +22,7 @@ fi
 if have cppcheck; then
 	cppcheck -q --error-exitcode=1 --enable=warning,performance,portability --inline-suppr --std=c11 \
 		--suppress=missingIncludeSystem -Iinclude -I. -D_GNU_SOURCE -D__x86_64__ -DTY_VERSION='""' \
+		--library=tools/cppcheck.cfg \
 		common recorder analyze cli || rc=1
 fi
 if have codespell; then
