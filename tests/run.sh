@@ -12,11 +12,12 @@
 # A test exits 0 (passed), 77 (skipped; the last line of output is the reason)
 # or else failed, and then its output is shown.  It is stopped after 120 s, or
 # what a "timeout: N" comment in its source says, thrice that with SAN.  A script
-# that runs several
-# tests has "suite" in its second line's comment and prints "ok NAME" and
-# "FAIL NAME" lines, which are counted.  T selects the test of exactly that
-# name or, when there is none, all whose names contain it, or else one program
-# of tests/e2e/run.sh such as op_mutex or one case of tests/hazards/run.sh such as 12.
+# that runs several tests has "# suite" in its second or third line and prints
+# "ok NAME" and "FAIL NAME" lines, which are counted.
+#
+# T selects the test of exactly that name or, when there is none, all whose names
+# contain it, or else one program of tests/e2e/run.sh such as op_mutex or one case
+# of tests/hazards/run.sh such as 12.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 B=${B:-build} SAN=${SAN:-}
