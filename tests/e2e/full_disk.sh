@@ -34,5 +34,7 @@ rc=$?
 check "program is undisturbed" test "$(cat "$W/out")" = done
 [ $rc != 0 ] && good "status is $rc" || fail "status is 0 with a full disk: $(df -h "$W/small" | tail -1)"
 [ "$(wc -l <"$W/err")" = 1 ] && good "one line: $(cat "$W/err")" || fail "lines on stderr: $(head -3 "$W/err")"
-check "the store opens" "$TARRY" info "$W/small/s.tarry" >"$W/info"
+opens() { "$TARRY" info "$1" >"$W/info" 2>&1 || { cat "$W/info"; return 1; }; }
+check "the store opens" opens "$W/small/s.tarry"
+grep -qi "store_full\|not complete\|incomplete" "$W/info" && good "and says that it is not complete" || fail "info does not say so: $(head -3 "$W/info")"
 done_

@@ -59,9 +59,9 @@ C
 $CC -O2 -o "$W/special" "$W/special.c" && $CC -O2 -pthread -o "$W/locked" "$W/locked.c" || { fail compile; done_; }
 
 both() { # NAME COMMAND... under tarry record and under plain preload: as bare
-	local name=$1 n=${1%% *}
+	local name=$1 n=${1// /-}
 	shift
-	"$TARRY" record -q -o "$W/$n.tarry" -- "$@" >"$W/got" 2>&1
+	timeout -k 5 60 "$TARRY" record -q -o "$W/$n.tarry" -- "$@" >"$W/got" 2>&1
 	same "$name, recorded" 3 "$W/bare" $? "$W/got" && good "$name, recorded"
 	local cmd=() a
 	for a; do # only the worker gets the preload
@@ -74,7 +74,7 @@ both() { # NAME COMMAND... under tarry record and under plain preload: as bare
 
 if unshare -p -f true 2>/dev/null; then
 	both "pid-1 of a namespace" unshare -p -f "$W/worker"
-	[ ! -e "$W/pid-1-pre.tarry" ] && good "PID 1 stays off" || fail "PID 1 got a child it must reap"
+	[ ! -e "$W/pid-1-of-a-namespace-pre.tarry" ] && good "PID 1 stays off" || fail "PID 1 got a child it must reap"
 else
 	echo "skip PID 1: no right to make a namespace"
 fi

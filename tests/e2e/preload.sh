@@ -31,7 +31,7 @@ same "used store" 3 "$W/bare" $rc2 "$W/got" && cmp -s "$W/copy" "$W/s.tarry" && 
 check "and STORE.log says so" test -s "$W/s.tarry.log"
 
 # an exec'd program with another preload before ours
-TARRY_STORE=$W/y.tarry LD_PRELOAD=libc.so.6:$LIB sh -c "\"$W/worker\" 20; exit \$?" >"$W/got" 2>&1; rc2=$?
+TARRY_STORE=$W/y.tarry LD_PRELOAD=libm.so.6:$LIB sh -c "\"$W/worker\" 20; exit \$?" >"$W/got" 2>&1; rc2=$?
 [ $rc2 = 3 ] && good "below a shell" || fail "below a shell: status $rc2"
 check "the shell's recording ends" until_ended "$W/y.tarry"
 done_

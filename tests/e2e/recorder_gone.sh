@@ -4,8 +4,8 @@
 # program goes on as if nothing had happened, and the store opens.
 . "$(dirname "$0")/lib.sh"
 build worker || done_
-"$W/worker" 20000 >"$W/bare" 2>&1
-RUN='"$0/worker" 20000 >"$0/got" 2>&1; echo $? >"$0/rc.new"; mv "$0/rc.new" "$0/rc"'
+"$W/worker" 60000 >"$W/bare" 2>&1
+RUN='"$0/worker" 60000 >"$0/got" 2>&1; echo $? >"$0/rc.new"; mv "$0/rc.new" "$0/rc"'
 
 begin() { # STORE: starts it and waits until events arrive
 	rm -f "$W/rc" "$W/got"
@@ -39,11 +39,7 @@ rm -f "$W/rc"
 TARRY_STORE=$W/c.tarry LD_PRELOAD=$LIB sh -c "$RUN" "$W" &
 for _ in $(seq 400); do [ -s "$W/c.tarry" ] && break; sleep 0.01; done
 sleep 0.1
-pid=
-for p in /proc/[0-9]*; do
-	[ "$(readlink "$p/exe")" = "$(readlink -f "$TARRY")" ] || continue
-	tr '\0' ' ' <"$p/cmdline" | grep -q "$W/c.tarry" && pid=${p#/proc/}
-done
+pid=$(grep -lsa -e "$W/c.tarry" /proc/[0-9]*/cmdline | sed 's|/proc/||; s|/.*||' | head -1) # only the recorder names it
 if [ -n "$pid" ]; then
 	kill -9 "$pid"
 	check "killed own recorder: program ends" until_done
