@@ -48,9 +48,11 @@ void ty_session_finish(struct ty_recorder *r, bool early, struct ty_summary *out
 	struct ty_written w;
 	atomic_store_explicit(&r->arena.a->closed, 1, memory_order_relaxed);
 	atomic_store_explicit(&r->arena.a->enabled, 0, memory_order_relaxed);
-	r->want_full = true;
-	ty_drain(r);
-	ty_drain(r);
+	for (int i = 0; i < 3; i++) { /* slots found, their processes' ends seen, the rest */
+		r->want_full = true;
+		ty_drain(r);
+		ty_session_wait(r, 0);
+	}
 	ty_checks_pass_end(r);
 	leave_running(r);
 	ty_events_finish(r);

@@ -202,7 +202,7 @@ bool ty_decode(struct ty_recorder *r, uint16_t slot, const uint64_t *rec, uint32
 bool ty_slot_claim(struct ty_recorder *r, uint16_t slot, uint64_t owner);
 void ty_slot_register(struct ty_recorder *r, uint16_t slot);
 void ty_slot_finish(struct ty_recorder *r, uint16_t slot);
-struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t image);
+struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t image, uint64_t birth);
 void ty_process_store(struct ty_recorder *r, struct ty_rproc *p);
 void ty_process_end(struct ty_recorder *r, struct ty_rproc *p, uint64_t when);
 void ty_process_announced(struct ty_recorder *r, struct ty_rproc *p, uint16_t flags, uint32_t parent, uint64_t when,

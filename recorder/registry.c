@@ -127,9 +127,9 @@ void ty_process_end(struct ty_recorder *r, struct ty_rproc *p, uint64_t when)
 	r->reg.alive--;
 }
 
-/* The same pid with another image: it has called exec, and what ran before
+/* The pid has called exec and goes on with another image: what ran before
  * cannot write any more. */
-static void leave_old_image(struct ty_recorder *r, struct ty_rproc *old)
+static void leave_image(struct ty_recorder *r, struct ty_rproc *old)
 {
 	struct ty_registry *g = &r->reg;
 	old->replaced = true;
@@ -142,23 +142,43 @@ static void leave_old_image(struct ty_recorder *r, struct ty_rproc *old)
 		ty_process_end(r, old, r->now);
 }
 
-struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t image)
+/* Two images of one pid: the one that was born first is left.  It may be the
+ * one found last, its slot being far from where new ones are looked for. */
+static void one_image(struct ty_recorder *r, struct ty_rproc *p)
+{
+	struct ty_registry *g = &r->reg;
+	uint64_t *latest = ty_map_find(&g->by_pid, p->info.pid);
+	struct ty_rproc *other = *latest ? g->process[*latest - 1] : NULL;
+	if (other && !other->info.ended && other->info.start > p->info.start) {
+		p->older = other->older;
+		other->older = p->id + 1;
+		p->replaced = true;
+		return;
+	}
+	p->older = (uint32_t)*latest;
+	*latest = p->id + 1;
+	if (other && !other->info.ended)
+		leave_image(r, other);
+}
+
+struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t image, uint64_t birth)
 {
 	struct ty_registry *g = &r->reg;
 	uint64_t key = process_key(pid, image), *at = ty_map_find(&g->by_key, key);
-	if (at && *at && !g->process[*at - 1]->info.ended)
-		return g->process[*at - 1];
-	struct ty_rproc *p = calloc(1, sizeof *p);
+	struct ty_rproc *p = at && *at ? g->process[*at - 1] : NULL;
+	/* ended, but born in time: its slot was found late, after an exec */
+	if (p && (!p->info.ended || (p->replaced && birth < p->info.end)))
+		return p;
+	p = calloc(1, sizeof *p);
 	if (!p || ty_reserve(&g->process, &g->cap, g->count + 1, sizeof *g->process) < 0 ||
 	    !(p->image = ty_image_get(r, image))) {
 		free(p);
 		return NULL;
 	}
 	p->id = (uint32_t)g->count;
-	p->info = (struct ty_process){ .pid = pid, .parent = -1, .image = image, .start = r->now };
-	uint64_t *latest = ty_map_put(&g->by_pid, pid);
+	p->info = (struct ty_process){ .pid = pid, .parent = -1, .image = image, .start = birth };
 	at = ty_map_put(&g->by_key, key);
-	if (!latest || !at) {
+	if (!at || !ty_map_put(&g->by_pid, pid)) {
 		free(p);
 		return NULL;
 	}
@@ -167,11 +187,7 @@ struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t im
 	g->process[g->count++] = p;
 	g->alive++;
 	*at = p->id + 1;
-	latest = ty_map_find(&g->by_pid, pid);
-	p->older = (uint32_t)*latest;
-	*latest = p->id + 1;
-	if (p->older && !g->process[p->older - 1]->info.ended)
-		leave_old_image(r, g->process[p->older - 1]);
+	one_image(r, p);
 	ty_process_store(r, p);
 	return p;
 }
@@ -219,11 +235,8 @@ void ty_registry_reap(struct ty_recorder *r)
 			continue;
 		}
 		uint64_t *at = ty_map_find(&g->by_pid, (uint32_t)w->pid);
-		for (uint32_t k = at ? (uint32_t)*at : 0; k && !g->process[k - 1]->info.ended;) {
-			struct ty_rproc *p = g->process[k - 1];
-			k = p->older;
-			ty_process_end(r, p, w->died);
-		}
+		for (uint32_t k = at ? (uint32_t)*at : 0; k && !g->process[k - 1]->info.ended; k = g->process[k - 1]->older)
+			ty_process_end(r, g->process[k - 1], w->died);
 		free(w);
 		g->watch[i] = g->watch[--g->watches];
 	}

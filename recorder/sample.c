@@ -32,6 +32,8 @@ void ty_sample_slot(struct ty_recorder *r, uint16_t slot)
 	uint32_t tid = (uint32_t)s->owner;
 	uint64_t interval = r->reg.actives * SAMPLE_A_THREAD_NS, cpu, runq;
 	s->next_sample = r->now + (interval > SAMPLE_NS ? interval : SAMPLE_NS);
+	if (tid == TY_TID_STARTING)
+		return;
 	int rc = ty_proc_schedstat(pid, tid, &cpu, &runq);
 	if (rc == -ENOENT)
 		s->gone = true;

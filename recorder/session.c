@@ -127,10 +127,10 @@ static int timeout_ms(const struct ty_recorder *r)
 	return ns < 1000000 ? 1 : ns > 1000000000 ? 1000 : (int)(ns / 1000000);
 }
 
-static void wait_for_work(struct ty_recorder *r)
+void ty_session_wait(struct ty_recorder *r, int ms)
 {
 	struct epoll_event e[64];
-	int n = epoll_wait(r->poll, e, 64, timeout_ms(r));
+	int n = epoll_wait(r->poll, e, 64, ms);
 	for (int i = 0; i < n; i++) {
 		uint64_t tag = e[i].data.u64, counted;
 		if (tag < TAG_ANSWER)
@@ -156,7 +156,7 @@ static void store_counters(struct ty_recorder *r)
 
 void ty_session_turn(struct ty_recorder *r)
 {
-	wait_for_work(r);
+	ty_session_wait(r, timeout_ms(r));
 	ty_modules_built(r);
 	uint64_t attached = atomic_load_explicit(&r->arena.a->attached, memory_order_relaxed);
 	size_t n = ty_drain(r);
@@ -217,6 +217,10 @@ bool ty_session_alive(struct ty_recorder *r)
 {
 	if (any_watch(r) || r->death)
 		return true;
+	if (!r->full_scan) { /* a slot that nobody has found yet? */
+		r->want_full = true;
+		return true;
+	}
 	find_mappers(r);
 	return any_watch(r);
 }

@@ -20,14 +20,21 @@ bool ty_slot_claim(struct ty_recorder *r, uint16_t slot, uint64_t owner)
 	uint32_t serial = s->serial;
 	*s = (struct ty_slot){ .owner = owner, .serial = serial, .watch = w, .recorded = keep,
 			       .process = TY_NONE, .thread = TY_NONE };
-	for (uint32_t i = 0; i < g->actives; i++) {
-		struct ty_slot *other = &g->slot[g->active[i]];
-		if (other->owner == owner) /* a thread has one slot: the older one's has ended */
-			other->gone = true;
-	}
 	g->active[g->actives++] = slot;
 	w->slots++;
 	return true;
+}
+
+/* A thread has one slot.  Two with the same owner: an exec, or an id that was
+ * used again; the thread born first has ended. */
+static void one_slot(struct ty_registry *g, struct ty_slot *s)
+{
+	for (uint32_t i = 0; i < g->actives; i++) {
+		struct ty_slot *other = &g->slot[g->active[i]];
+		if (other == s || !other->registered || other->owner != s->owner)
+			continue;
+		*(other->start <= s->start ? &other->gone : &s->gone) = true;
+	}
 }
 
 void ty_slot_register(struct ty_recorder *r, uint16_t slot)
@@ -37,7 +44,9 @@ void ty_slot_register(struct ty_recorder *r, uint16_t slot)
 	const volatile struct ty_thread *t = ty_arena_thread(r->arena.a, slot);
 	if (!s->recorded)
 		s->recorded = calloc(TY_OP_COUNT, sizeof *s->recorded);
-	struct ty_rproc *p = s->recorded ? ty_process_get(r, (uint32_t)(s->owner >> 32), t->image) : NULL;
+	uint64_t birth = t->birth;
+	s->start = birth && birth <= r->now ? birth : r->now;
+	struct ty_rproc *p = s->recorded ? ty_process_get(r, (uint32_t)(s->owner >> 32), t->image, s->start) : NULL;
 	if (!p) {
 		r->lost.no_memory++;
 		return;
@@ -46,9 +55,9 @@ void ty_slot_register(struct ty_recorder *r, uint16_t slot)
 	s->process = p->id;
 	s->thread = g->threads++;
 	s->registered = true;
-	uint64_t birth = t->birth;
-	s->start = birth && birth <= r->now ? birth : r->now;
+	s->gone = p->replaced;
 	p->slots++;
+	one_slot(g, s);
 	ty_sample_slot(r, slot);
 	ty_thread_store(r, slot, 0);
 }

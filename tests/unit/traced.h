@@ -78,11 +78,13 @@ struct traced {
 	struct ty_cursor c;
 };
 
-static inline struct traced claim(struct ty_arena *a, uint32_t slot, uint64_t image, uint32_t tid)
+/* The calling process's only thread; the recorder looks it up in /proc, so
+ * the ids are real ones and two slots at a time need two processes. */
+static inline struct traced claim(struct ty_arena *a, uint32_t slot, uint64_t image)
 {
 	struct traced x = { .a = a, .t = ty_arena_thread(a, slot) };
 	uint64_t none = 0;
-	if (!atomic_compare_exchange_strong(&x.t->owner, &none, (uint64_t)getpid() << 32 | tid))
+	if (!atomic_compare_exchange_strong(&x.t->owner, &none, (uint64_t)getpid() << 32 | (uint32_t)getpid()))
 		_exit(99);
 	x.t->image = image;
 	x.t->birth = ty_now();
