@@ -243,6 +243,9 @@ static void test_not_ours(void)
 	io(0, CONNECT, 9, 30, 31); /* the number of an accepted one, now connected by us */
 	io(0, RECV, 9, 40, 41);
 	io(0, SEND, 9, 50, 51);
+	io(3, CONNECT, 20, 1000010, 1000011); /* nor when a child did */
+	io(3, RECV, 20, 1000020, 1000030);
+	io(3, SEND, 20, 1000040, 1000050);
 	go();
 	CU_ASSERT_EQUAL(run.rows.n, 0);
 	done();
