@@ -98,8 +98,9 @@ TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 	if (!ty_proc.arena)
 		return NULL;
 	if (!ty_self.arena) {
-		uintptr_t guard = s->guard;
-		if (guard && nested(s, frame))
+		/* A guard that was set before the fork says nothing: servers fork in a
+		 * signal handler, on top of a wait, and their child never returns from it. */
+		if (s->guard && atomic_load_explicit(&ty_self.busy, memory_order_relaxed) && nested(s, frame))
 			return NULL;
 		s->guard = frame;
 		atomic_signal_fence(memory_order_seq_cst);
