@@ -13,8 +13,9 @@
 
 #include "analyze/run.h"
 
-struct ty_part { uint64_t begin, end; uint32_t site; }; /* time of one request at one site */
-struct ty_fold { uint64_t ns; uint32_t site; };
+/* time of one request at one site; thread: whose wait it was, TY_NONE for "held up" */
+struct ty_part { uint64_t begin, end; uint32_t site, thread; };
+struct ty_fold { uint64_t ns; uint32_t site, waits; };
 
 struct ty_req {
 	uint64_t begin, last;   /* last: end of the last send so far, valid when answered */

@@ -24,13 +24,14 @@ static void fold_add(struct ty_cut *c, struct ty_req *q, const struct ty_part *p
 	for (size_t i = 0; i < q->nfold; i++)
 		if (q->fold[i].site == p->site) {
 			q->fold[i].ns += ns;
+			q->fold[i].waits++;
 			return;
 		}
 	if (TY_RESERVE(q->fold, q->fold_cap, q->nfold + 1, (size_t)16)) {
 		fail(c, -ENOMEM);
 		return;
 	}
-	q->fold[q->nfold++] = (struct ty_fold){ .ns = ns, .site = p->site };
+	q->fold[q->nfold++] = (struct ty_fold){ .ns = ns, .site = p->site, .waits = 1 };
 }
 
 /* Sums up the oldest parts of a request that has very many.  Their waits are
@@ -48,7 +49,7 @@ static void fold(struct ty_cut *c, struct ty_req *q)
 	q->firm -= q->firm ? k : 0;
 }
 
-static void push(struct ty_cut *c, struct ty_req *q, uint32_t site, uint64_t begin, uint64_t end)
+static void push(struct ty_cut *c, struct ty_req *q, uint32_t site, uint32_t thread, uint64_t begin, uint64_t end)
 {
 	if (q->closed || end < begin || (site == TY_SITE_HELD && end == begin))
 		return;
@@ -56,20 +57,21 @@ static void push(struct ty_cut *c, struct ty_req *q, uint32_t site, uint64_t beg
 		fail(c, -ENOMEM);
 		return;
 	}
-	q->part[q->n++] = (struct ty_part){ .begin = begin, .end = end, .site = site };
+	q->part[q->n++] = (struct ty_part){ .begin = begin, .end = end, .site = site, .thread = thread };
 	if (q->n >= FOLD)
 		fold(c, q);
 }
 
 /* A part that is inside the request for sure, found late. */
-static void push_firm(struct ty_cut *c, struct ty_req *q, uint32_t site, uint64_t begin, uint64_t end)
+static void push_firm(struct ty_cut *c, struct ty_req *q, uint32_t site, uint32_t thread, uint64_t begin,
+		      uint64_t end)
 {
 	if (TY_RESERVE(q->part, q->cap, q->n + 1, (size_t)16)) {
 		fail(c, -ENOMEM);
 		return;
 	}
 	q->part[q->n++] = q->part[q->firm];
-	q->part[q->firm++] = (struct ty_part){ .begin = begin, .end = end, .site = site };
+	q->part[q->firm++] = (struct ty_part){ .begin = begin, .end = end, .site = site, .thread = thread };
 }
 
 /* Another thread has q from `at` on: what its old thread waited after that is
@@ -80,7 +82,7 @@ static void give_back(struct ty_cut *c, struct ty_req *q, uint64_t at, struct ty
 	for (size_t i = q->firm; i < q->n; i++) {
 		struct ty_part p = q->part[i];
 		if (p.end > at && again)
-			push(c, again, p.site, p.begin > at ? p.begin : at, p.end);
+			push(c, again, p.site, p.thread, p.begin > at ? p.begin : at, p.end);
 		if (p.begin >= at)
 			continue;
 		if (p.end > at)
@@ -103,7 +105,7 @@ static void set_carried(struct ty_cut *c, struct ty_req *q, uint64_t at)
 	if (at < q->since)
 		at = q->since;
 	if (q->held)
-		push(c, q, TY_SITE_HELD, q->since, at);
+		push(c, q, TY_SITE_HELD, TY_NONE, q->since, at);
 	q->held = false;
 	q->since = at;
 }
@@ -282,6 +284,8 @@ static void write_row(struct ty_cut *c, struct ty_req *q)
 		sum += c->xs[i];
 	}
 	c->r->counts.negative += sum > row.latency;
+	if (c->r->request)
+		c->r->request(c->r->request_arg, q);
 	fail(c, ty_ledger_add(&c->r->rows, &row, c->touched, c->xs));
 }
 
@@ -328,14 +332,14 @@ void ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at)
 	for (size_t i = 0; i < q->n; i++) {
 		struct ty_part p = q->part[i];
 		if (p.begin < at)
-			push(c, old, p.site, p.begin, p.end < at ? p.end : at);
+			push(c, old, p.site, p.thread, p.begin, p.end < at ? p.end : at);
 		if (p.end > at) {
 			q->part[k] = p;
 			q->part[k++].begin = p.begin > at ? p.begin : at;
 		}
 	}
 	if (q->held && q->since < at)
-		push(c, old, TY_SITE_HELD, q->since, at);
+		push(c, old, TY_SITE_HELD, TY_NONE, q->since, at);
 	q->n = k;
 	q->firm = 0;
 	old->cls = q->cls;
@@ -376,9 +380,9 @@ static void settle(struct ty_cut *c, struct ty_carrier *th, const struct ty_ev *
 			b = q->begin;
 		uint64_t e = ev->end < p->to ? ev->end : p->to;
 		if (b < e && q->answered && p->to <= q->last)
-			push_firm(c, q, site, b, e);
+			push_firm(c, q, site, ev->thread, b, e);
 		else if (b < e)
-			push(c, q, site, b, e);
+			push(c, q, site, ev->thread, b, e);
 		if (--q->pins == 0 && q->closed)
 			retire(c, q);
 	}
@@ -399,7 +403,7 @@ void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 		c->r->counts.overlap_ns += (ev->end < th->last ? ev->end : th->last) - b;
 		b = th->last;
 	}
-	push(c, q, site, b > q->since ? b : q->since, ev->end);
+	push(c, q, site, ev->thread, b > q->since ? b : q->since, ev->end);
 	if (q->answered && q->n - q->firm >= FOLD)
 		ty_req_close(c, q); /* thousands of waits after an answer are no longer part of it */
 }

@@ -82,6 +82,8 @@ struct ty_result {
 	double between;      /* share of variance between classes */
 };
 
+struct ty_req;
+
 struct run {
 	struct ty_options opt;
 	enum ty_rule rule;      /* in force; AUTO until the cut has decided */
@@ -104,6 +106,9 @@ struct run {
 	size_t nrank;
 	void (*progress)(void *arg, double done);
 	void *progress_arg;
+	/* every counted request when it is complete (cut.h), NULL: nobody asks */
+	void (*request)(void *arg, const struct ty_req *q);
+	void *request_arg;
 };
 
 int ty_pass_load(struct run *r, char *err);
