@@ -15,7 +15,9 @@
 #include "recorder/session.h"
 #include "recorder/status.h"
 
-#define GRACE_TURNS 100 /* after the last process: one that was just forked may still show up */
+#define TELL_TURNS 100u  /* with processes left, before we say so */
+#define PAUSE_TURNS 20u  /* between two looks at who is left */
+#define LOOKS 3u
 
 enum { KEY_NO_CHILDREN = 256, KEY_ONLY, KEY_MAX_SIZE, KEY_KEEP, KEY_PAUSED, KEY_MIN_PATH, KEY_SELF_CHECK };
 
@@ -62,7 +64,6 @@ static void self_check(struct argp_state *st, struct ty_settings *s, const char 
 static error_t option(int key, char *arg, struct argp_state *st)
 {
 	struct record *o = st->input;
-	char err[TY_ERR_MAX];
 	switch (key) {
 	case 'o':
 		o->store = arg;
@@ -106,7 +107,6 @@ static error_t option(int key, char *arg, struct argp_state *st)
 		argp_error(st, "which program? tarry record -- PROGRAM ARGUMENT...");
 		return 0;
 	default:
-		(void)err;
 		return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -184,35 +184,43 @@ static void sum_up(struct record *o, const struct ty_summary *s)
 
 /* ---- the recording ---- */
 
-static bool goes_on(struct record *o, struct ty_recorder *r, int *grace)
+/* After the command's end. */
+struct after {
+	unsigned turns, looks, pause;
+};
+
+static bool goes_on(struct record *o, struct ty_recorder *r, struct after *a)
 {
 	struct ty_launch *l = &o->launch;
 	if (!l->ended)
 		return true;
 	if (l->stop)
 		return false;
-	if (*grace % (GRACE_TURNS / 4) == 0 && ty_session_alive(r)) {
-		if (*grace == 0 && !o->quiet && isatty(STDERR_FILENO)) {
+	if (a->pause) {
+		a->pause--;
+		return true;
+	}
+	if (ty_session_alive(r)) {
+		if (++a->turns == TELL_TURNS && !o->quiet && isatty(STDERR_FILENO)) {
 			clear_line(o);
 			ty_say("the program has ended; recording goes on until its processes have (Ctrl-C ends it)");
 		}
-		*grace = GRACE_TURNS;
 		return true;
 	}
-	if (*grace == 0 || *grace > GRACE_TURNS)
-		*grace = GRACE_TURNS;
-	return l->children && --*grace > 0;
+	/* a child of ours that is just being started may still join */
+	a->pause = PAUSE_TURNS;
+	return l->children && ++a->looks < LOOKS;
 }
 
 static void record(struct record *o, struct ty_recorder *r, struct ty_summary *sum)
 {
 	struct ty_status status = { .began = ty_now() };
-	int grace = 0;
+	struct after after = { 0 };
 	do {
 		ty_session_turn(r);
 		ty_launch_signals(&o->launch);
 		show(o, r, &status);
-	} while (goes_on(o, r, &grace));
+	} while (goes_on(o, r, &after));
 	ty_session_finish(r, o->launch.early, sum);
 }
 

@@ -179,6 +179,7 @@ struct ty_recorder {
 	uint64_t now;           /* when this pass began */
 	bool full_scan;         /* this pass looks at all slots */
 	bool want_full;         /* the next one shall */
+	bool nobody;            /* no process had the arena mapped when last asked */
 	bool death;             /* a process was seen to end since the last pass */
 	uint64_t drained;       /* events so far */
 	uint64_t flushed_at, counters_at, known_at, busy_at;

@@ -215,14 +215,18 @@ static bool any_watch(const struct ty_recorder *r)
 
 bool ty_session_alive(struct ty_recorder *r)
 {
-	if (any_watch(r) || r->death)
-		return true;
-	if (!r->full_scan) { /* a slot that nobody has found yet? */
-		r->want_full = true;
+	if (any_watch(r) || r->death) {
+		r->nobody = false;
 		return true;
 	}
+	/* Nobody had the arena mapped, and a look at all slots since then found
+	 * none that a short-lived process left behind. */
+	if (r->nobody && r->full_scan)
+		return false;
 	find_mappers(r);
-	return any_watch(r);
+	r->nobody = !any_watch(r);
+	r->want_full = true;
+	return true;
 }
 
 void ty_session_figures(struct ty_recorder *r, struct ty_summary *out)
