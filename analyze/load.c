@@ -153,7 +153,9 @@ int ty_pass_load(struct run *r, char *err)
 		e = find_rule(r, err);
 	if (!e)
 		e = find_symbols(r, err);
-	return e ? e : check_filters(r, err);
+	if (!e)
+		e = check_filters(r, err);
+	return !e && r->opt.where ? ty_where_open(r, err) : e;
 }
 
 void ty_run_free(struct run *r)
@@ -167,6 +169,7 @@ void ty_run_free(struct run *r)
 	free(r->names.match_op);
 	free(r->names.fd);
 	free(r->rule_text);
+	ty_where_free(r->where);
 	free(r->ops);
 	free(r->rank);
 	ty_result_free(&r->res);

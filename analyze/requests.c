@@ -289,12 +289,19 @@ static void write_row(struct ty_cut *c, struct ty_req *q)
 	fail(c, ty_ledger_add(&c->r->rows, &row, c->touched, c->xs));
 }
 
+static bool wanted(struct ty_cut *c, const struct ty_req *q)
+{
+	int in = ty_where_keep(c->r, q);
+	fail(c, in < 0 ? in : 0);
+	return in > 0;
+}
+
 static void retire(struct ty_cut *c, struct ty_req *q)
 {
 	struct run *r = c->r;
 	if (q->counted && !q->answered)
 		r->counts.unfinished++;
-	else if (q->counted)
+	else if (q->counted && (!r->where || wanted(c, q)))
 		write_row(c, q);
 	if (q->all_prev)
 		q->all_prev->all_next = q->all_next;

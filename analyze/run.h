@@ -10,6 +10,7 @@
 #include "analyze/ledger.h"
 #include "analyze/sites.h"
 #include "analyze/vec.h"
+#include "analyze/where.h"
 #include "common/err.h"
 #include "common/store.h"
 #include "tarry/arena.h"
@@ -26,6 +27,7 @@ struct ty_options {
 	uint32_t process, thread; /* pid, tid; 0: all */
 	const char *path;        /* list only sites whose path contains this */
 	const char *requests;    /* rule as given, NULL: the recorded configuration's, else auto */
+	const char *where;       /* which requests (where.h), NULL: all */
 };
 
 /* What the store says beside events; tests fill it from arrays. */
@@ -54,6 +56,7 @@ struct ty_cut_counts {
 	uint64_t events, unfinished, overlap, overlap_ns, negative, late, unknown_thread;
 	uint64_t accepted, inherited; /* connections */
 	uint64_t begun;               /* requests of any outcome */
+	uint64_t left_out;            /* by --where */
 	uint64_t open_waits, open_ns; /* in progress at the end */
 	uint64_t first, last;         /* ends of the first and last event */
 };
@@ -94,6 +97,7 @@ struct run {
 	struct ty_tables t;
 	struct ty_names names;
 	struct ty_live *live;   /* NULL: the store's own symbols are all there is */
+	struct ty_where *where; /* NULL: all requests */
 	struct ty_sites sites;
 	struct ty_ledger rows;
 	struct ty_cut_counts counts;
