@@ -34,6 +34,7 @@ wait_port() {
 	done
 	return 1
 }
+free_port() { $PY -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 # ended NAME: waits for the recorder, whose status is the server's
 ended() {
 	local p=${PIDS[0]} i rc
@@ -69,6 +70,7 @@ trace_begin() { # PID...: these, all their threads and what they fork
 	echo 98304 >"$TRACE/buffer_size_kb"
 	echo 1 >"$TRACE/options/event-fork"
 	for p; do for t in /proc/"$p"/task/*; do echo "${t##*/}" >>"$TRACE/set_event_pid"; done; done
+	echo 1 >"$TRACE/events/sched/sched_switch/enable"
 	for c in $CALLS; do
 		echo 1 >"$TRACE/events/syscalls/sys_enter_$c/enable"
 		echo 1 >"$TRACE/events/syscalls/sys_exit_$c/enable"

@@ -3,7 +3,7 @@
 # suite, timeout: 240.  MariaDB under sysbench, recorded: counts, sites, paths, kernel's totals.
 #   WL=oltp_read_write|oltp_write_only|oltp_point_select   THREADS=12   ROWS=200
 . "$(dirname "$0")/lib.sh"
-WL=${WL:-oltp_read_write} THREADS=${THREADS:-12} ROWS=${ROWS:-200} PORT=${PORT:-23306}
+WL=${WL:-oltp_read_write} THREADS=${THREADS:-12} ROWS=${ROWS:-200} PORT=${PORT:-$(free_port)}
 need mariadbd mariadb-install-db mariadb sysbench
 D=$W/data
 mkdir "$D"

@@ -4,7 +4,7 @@
 # The server refuses to run as root: it and tarry run as the user postgres then.
 #   CLIENTS=16
 . "$(dirname "$0")/lib.sh"
-CLIENTS=${CLIENTS:-16} PORT=${PORT:-25432}
+CLIENTS=${CLIENTS:-16} PORT=${PORT:-$(free_port)}
 BIN=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
 [ -n "$BIN" ] && [ -x "$BIN/postgres" ] || skip "postgresql is not installed"
 need setpriv
