@@ -246,10 +246,10 @@ TY_EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *p)
 	TY_EXPORT pid_t name(void)                                                                \
 	{                                                                                         \
 		struct ty_thread *t = ty_enter();                                                 \
-		if (t) {                                                                          \
+		if (t)                                                                            \
 			ty_count(t, TY_OP_##name);                                                \
+		if (ty_self.arena) /* also from a handler on top of a hook */                     \
 			ty_tls.fork_at = ty_now();                                                \
-		}                                                                                 \
 		pid_t pid = TY_REAL(name)();                                                      \
 		if (pid != 0)                                                                     \
 			ty_tls.fork_at = 0;                                                       \

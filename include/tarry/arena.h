@@ -250,9 +250,13 @@ static inline void *ty_ring_reserve(struct ty_arena *a, struct ty_thread *t, str
 	return (char *)ty_arena_chunk(a, c->chunk - 1)->data + c->pos;
 }
 
-/* Publishes what was written into the room just reserved. */
+/* Publishes what was written into the room just reserved.  The cursor is empty
+ * when a signal handler forked between the two and the child came back here:
+ * the room belongs to the parent. */
 static inline void ty_ring_commit(struct ty_arena *a, struct ty_cursor *c, uint32_t bytes)
 {
+	if (c->chunk == 0)
+		return;
 	c->pos += bytes;
 	atomic_store_explicit(&ty_arena_chunk(a, c->chunk - 1)->committed, c->pos, memory_order_release);
 }
