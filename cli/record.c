@@ -214,7 +214,8 @@ static bool goes_on(struct record *o, struct ty_recorder *r, struct after *a)
 
 static void record(struct record *o, struct ty_recorder *r, struct ty_summary *sum)
 {
-	struct ty_status status = { .began = ty_now() };
+	uint64_t now = ty_now();
+	struct ty_status status = { .began = now, .shown = now };
 	struct after after = { 0 };
 	do {
 		ty_session_turn(r);

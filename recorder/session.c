@@ -25,6 +25,7 @@
 #define IDLE_NS 20000000ull      /* drain interval when nothing happens */
 #define QUICK_NS 1000000000ull   /* after the last event, and after a start */
 #define COUNTERS_NS 1000000000ull
+#define COUNTERS_A_THREAD_NS 2000000ull /* the interval grows with the number of threads */
 #define TAG_ANSWER (1ull << 32)
 #define TAG_OWNER (2ull << 32)
 
@@ -168,7 +169,7 @@ void ty_session_turn(struct ty_recorder *r)
 	if (n || r->modules.pending || attached != r->attached)
 		r->busy_at = r->now;
 	r->attached = attached;
-	if (r->now - r->counters_at >= COUNTERS_NS)
+	if (r->now - r->counters_at >= COUNTERS_NS + r->reg.actives * COUNTERS_A_THREAD_NS)
 		store_counters(r);
 }
 

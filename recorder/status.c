@@ -21,11 +21,11 @@ bool ty_status_line(struct ty_status *t, const struct ty_summary *s, uint64_t no
 	if (!ty_status_due(t, now))
 		return false;
 	double rate = t->shown ? (double)(s->events - t->events) * 1e9 / (double)(now - t->shown) : 0;
-	const char *unit = rate >= 1e6 ? " M" : rate >= 1e3 ? " k" : " ";
+	const char *unit = rate >= 1e6 ? " M" : rate >= 1e3 ? " k" : "";
 	rate /= rate >= 1e6 ? 1e6 : rate >= 1e3 ? 1e3 : 1;
 	t->shown = now;
 	t->events = s->events;
-	snprintf(buf, size, "%.1f s  %u process%s  %u thread%s  %.1f%sevents/s  %llu lost",
+	snprintf(buf, size, "%.1f s  %u process%s  %u thread%s  %.1f%s events/s  %llu lost",
 		 (double)(now - t->began) / 1e9, s->processes, s->processes == 1 ? "" : "es", s->threads,
 		 plural(s->threads), rate, unit, (unsigned long long)s->lost);
 	return true;
