@@ -74,7 +74,7 @@ static bool starts_with_any(const char *text, const char *const *list)
 }
 
 /* Libraries and functions whose purpose is to wait or to do IO for their caller. */
-static bool is_wrapper(const struct run *r, const struct ty_line *l)
+bool ty_line_wrapper(const struct run *r, const struct ty_line *l)
 {
 	static const char *const modules[] = { "libc.so", "libc-2", "libpthread", "libstdc++.so", "libc++.so",
 		"libgcc_s.so", "ld-linux", "librt.so", NULL };
@@ -101,7 +101,7 @@ static int look_asked(void *arg, const struct ty_line *l)
 	struct asked *a = arg;
 	if (!a->first)
 		a->first = ty_line_name(a->r, l, a->first_buf);
-	if (is_wrapper(a->r, l))
+	if (ty_line_wrapper(a->r, l))
 		return 0;
 	a->found = ty_line_name(a->r, l, a->buf);
 	return 1;

@@ -21,6 +21,8 @@ struct ty_line {
 int ty_path_each(const struct run *r, uint32_t path, int (*cb)(void *arg, const struct ty_line *l), void *arg);
 /* "function" or "module+0x1234". */
 const char *ty_line_name(const struct run *r, const struct ty_line *l, char buf[TY_NAME_MAX]);
+/* Does its function, or its library, only wait or do IO for its caller? */
+bool ty_line_wrapper(const struct run *r, const struct ty_line *l);
 /* Who asked: the leaf-most function that is not a wrapper around waiting. */
 const char *ty_path_function(const struct run *r, uint32_t path, char buf[TY_NAME_MAX]);
 /* Does TEXT occur in a function, module or file name of the path? */
