@@ -100,6 +100,16 @@ static int read_exe(void)
 	return n > 0;
 }
 
+/* In a PID namespace of its own a process does not know the number that the
+ * recorder would have to watch.  /proc says it, if it is the recorder's /proc. */
+static int known_by_pid(void)
+{
+	char link[16];
+	ssize_t n = readlink("/proc/self", link, sizeof link - 1);
+	link[n < 0 ? 0 : n] = 0;
+	return atoi(link) == getpid();
+}
+
 static int wanted(const struct ty_conf *c)
 {
 	const char *slash = strrchr(ty_proc.exe, '/');
@@ -223,7 +233,7 @@ __attribute__((constructor)) static void start(void)
 			a = map_arena(locator);
 		else if ((locator = ty_start_recorder(secure_getenv(TY_ENV_STORE), secure_getenv(TY_ENV_CONFIG))))
 			a = map_arena(locator);
-		if (a && (!wanted(&a->conf) || !go_live(a)))
+		if (a && (!wanted(&a->conf) || !known_by_pid() || !go_live(a)))
 			munmap(a, a->reserve);
 	}
 	errno = saved;

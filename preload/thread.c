@@ -72,6 +72,10 @@ static void register_child(void)
 		pid = (uint32_t)TY_REAL(syscall)(SYS_getpid);
 		tid = (uint32_t)TY_REAL(syscall)(SYS_gettid);
 	}
+	if (pid == 1) { /* forked into a new PID namespace: the recorder knows it by another number */
+		ty_proc.arena = NULL;
+		return;
+	}
 	ty_proc.pid = pid;
 	ty_tls.t = NULL;
 	ty_tls.no_slot = 0;

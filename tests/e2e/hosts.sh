@@ -75,6 +75,32 @@ both() { # NAME COMMAND... under tarry record and under plain preload: as bare
 if unshare -p -f true 2>/dev/null; then
 	both "pid-1 of a namespace" unshare -p -f "$W/worker"
 	[ ! -e "$W/pid-1-of-a-namespace-pre.tarry" ] && good "PID 1 stays off" || fail "PID 1 got a child it must reap"
+	cat >"$W/inner.c" <<'C'
+#include <sched.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* forks into a PID namespace without becoming another program */
+int main(void)
+{
+	int status;
+	if (unshare(CLONE_NEWPID) != 0)
+		return 1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		usleep(100);
+		if (fork() == 0) { usleep(100); _exit(0); }
+		wait(&status);
+		_exit(getpid());
+	}
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status) == 1 ? 3 : 2;
+}
+C
+	$CC -O2 -D_GNU_SOURCE -o "$W/inner" "$W/inner.c" || fail compile
+	timeout -k 5 60 "$TARRY" record -q -o "$W/inner.tarry" -- "$W/inner" >"$W/got" 2>&1
+	rc=$?
+	[ $rc = 3 ] && [ ! -s "$W/got" ] && good "forks into a namespace, recorded" || fail "forks into a namespace: status $rc"
 else
 	echo "skip PID 1: no right to make a namespace"
 fi
