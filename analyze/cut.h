@@ -66,6 +66,9 @@ struct ty_cut {
 	struct ty_socket *socket; /* rule socket */
 	struct ty_marks *marks;   /* rule marker */
 	bool saw_mark;            /* rule auto: a marker came, cut again with that rule */
+	/* what the wait in hand is made of, in order, without gaps (blame); none: it is one part of its site */
+	const struct ty_part *seg;
+	size_t nseg;
 	int error;                /* first failure (no memory) */
 };
 

@@ -74,6 +74,22 @@ static void push_firm(struct ty_cut *c, struct ty_req *q, uint32_t site, uint32_
 	q->part[q->firm++] = (struct ty_part){ .begin = begin, .end = end, .site = site, .thread = thread };
 }
 
+/* The wait in hand from begin to end, or its segments there. */
+static void push_wait(struct ty_cut *c, struct ty_req *q, bool firm, const struct ty_part *whole)
+{
+	const struct ty_part *s = c->nseg ? c->seg : whole, *last = s + (c->nseg ? c->nseg : 1);
+	for (; s < last; s++) {
+		uint64_t b = s->begin > whole->begin ? s->begin : whole->begin;
+		uint64_t e = s->end < whole->end ? s->end : whole->end;
+		if (b >= e && c->nseg > 1)
+			continue;
+		if (firm)
+			push_firm(c, q, s->site, whole->thread, b, e);
+		else
+			push(c, q, s->site, whole->thread, b, e);
+	}
+}
+
 /* Another thread has q from `at` on: what its old thread waited after that is
  * the time of the request that this thread worked on again, if any. */
 static void give_back(struct ty_cut *c, struct ty_req *q, uint64_t at, struct ty_req *again)
@@ -386,10 +402,9 @@ static void settle(struct ty_cut *c, struct ty_carrier *th, const struct ty_ev *
 		if (b < q->begin) /* it was split meanwhile */
 			b = q->begin;
 		uint64_t e = ev->end < p->to ? ev->end : p->to;
-		if (b < e && q->answered && p->to <= q->last)
-			push_firm(c, q, site, ev->thread, b, e);
-		else if (b < e)
-			push(c, q, site, ev->thread, b, e);
+		const struct ty_part part = { .begin = b, .end = e, .site = site, .thread = ev->thread };
+		if (b < e)
+			push_wait(c, q, q->answered && p->to <= q->last, &part);
 		if (--q->pins == 0 && q->closed)
 			retire(c, q);
 	}
@@ -410,7 +425,9 @@ void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 		c->r->counts.overlap_ns += (ev->end < th->last ? ev->end : th->last) - b;
 		b = th->last;
 	}
-	push(c, q, site, ev->thread, b > q->since ? b : q->since, ev->end);
+	const struct ty_part part = { .begin = b > q->since ? b : q->since, .end = ev->end, .site = site,
+				      .thread = ev->thread };
+	push_wait(c, q, false, &part);
 	if (q->answered && q->n - q->firm >= FOLD)
 		ty_req_close(c, q); /* thousands of waits after an answer are no longer part of it */
 }
