@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `tarry blame`: options, and the order of the passes.  Runs in readers. */
+#include "analyze/blame.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
+	{ "by", 'b', "WHAT", 0, "book waits and releases by site (call path and operation, the default), function or "
+		"operation", 1 },
+	{ "top", 'k', "K", 0, "list only the first K of each table (default: 10, in JSON all)", 1 },
+	{ "tail", 'q', "Q", 0, "tail shares above the quantile Q percent of latency (default 99)", 1 },
+	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
+	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-report(1))", 2 },
+	{ "from", 'f', "T", 0, "only requests and waits inside a window; T as for tarry report", 2 },
+	{ "to", 't', "T", 0, "end of the window", 2 },
+	{ "process", 'p', "PID", 0, "only requests and waits of this process", 2 },
+	{ "thread", 'T', "TID", 0, "only those of this thread", 2 },
+	{ 0 }
+};
+
+static int parse_by(const char *text, enum ty_by *ret)
+{
+	static const struct { const char *name; enum ty_by by; } names[] = {
+		{ "site", TY_BY_SITE }, { "function", TY_BY_FUNCTION }, { "operation", TY_BY_OPERATION },
+	};
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(text, names[i].name)) {
+			*ret = names[i].by;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_positive(const char *text, uint32_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long x = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || x == 0 || x > INT32_MAX)
+		return -EINVAL;
+	*ret = (uint32_t)x;
+	return 0;
+}
+
+static int parse_tail(const char *text, double *ret)
+{
+	char *end;
+	double x = strtod(text, &end);
+	if (end == text || *end || !(x > 0 && x < 100))
+		return -EINVAL;
+	*ret = x / 100;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct ty_options *o = state->input;
+	int bad = 0;
+	switch (key) {
+	case 'j': o->json = true; break;
+	case 'b': bad = parse_by(arg, &o->by); break;
+	case 'k': bad = parse_positive(arg, &o->top); break;
+	case 'q': bad = parse_tail(arg, &o->tail); break;
+	case 'r': o->requests = arg; break;
+	case 'w': o->where = arg; break;
+	case 'f': o->from = arg; break;
+	case 't': o->to = arg; break;
+	case 'p': bad = parse_positive(arg, &o->process); break;
+	case 'T': bad = parse_positive(arg, &o->thread); break;
+	case ARGP_KEY_ARG:
+		if (o->store)
+			argp_error(state, "one store at a time, not also '%s'", arg);
+		o->store = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!o->store)
+			argp_error(state, "which store? (tarry record writes one)");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (bad)
+		argp_error(state, "'%s' makes no sense there", arg);
+	return 0;
+}
+
+/* ---- the events ---- */
+
+struct progress { struct timespec start; unsigned calls; bool shown; };
+
+static void show_progress(void *arg, double done)
+{
+	struct progress *p = arg;
+	struct timespec now;
+	if (++p->calls % 16)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	double s = (double)(now.tv_sec - p->start.tv_sec) + (double)(now.tv_nsec - p->start.tv_nsec) / 1e9;
+	if (s < 1)
+		return;
+	p->shown = true;
+	fprintf(stderr, "\rreading: %3.0f %%", done * 100);
+}
+
+/* All events with the rule in force; *again: another rule is to be used instead.
+ * From the start, whatever the window: wakes and connections before it count. */
+static int read_once(struct ty_blame *b, struct run *r, bool *again, char *err)
+{
+	struct ty_scan *scan = NULL;
+	const struct ty_ev *ev;
+	enum ty_rule before = r->rule;
+	size_t n;
+	int e = ty_sites_init(&r->sites, r->opt.by, r->names.group, r->t.npaths, r->names.ngroups, r->t.nops);
+	if (!e)
+		e = ty_blame_init(b, r);
+	if (e)
+		return ty_err(err, e, "out of memory");
+	e = ty_scan_open(&scan, r->store, 0, r->to, err);
+	while (!e && (e = ty_scan_next(scan, &ev, &n, err)) == 1) {
+		e = ty_blame_events(b, ev, n);
+		if (e)
+			ty_err(err, e, "looking for who ended waits: %s", strerror(-e));
+		if (b->cut.saw_mark)
+			break;
+		if (r->progress)
+			r->progress(r->progress_arg, ty_scan_done(scan));
+	}
+	if (!e && ((e = ty_blame_events(b, NULL, 0)) || (e = ty_cut_end(&b->cut))))
+		ty_err(err, e, "looking for who ended waits: %s", strerror(-e));
+	r->stragglers = scan ? ty_scan_stragglers(scan) : 0;
+	*again = !e && before == TY_RULE_AUTO && r->rule != TY_RULE_SOCKET;
+	ty_scan_close(scan);
+	return e;
+}
+
+static int read_events(struct ty_blame *b, struct run *r, char *err)
+{
+	bool again = false;
+	int e = read_once(b, r, &again, err);
+	if (!e && again) {
+		ty_blame_free(b);
+		ty_sites_free(&r->sites);
+		ty_ledger_free(&r->rows);
+		e = read_once(b, r, &again, err);
+	}
+	if (!e && (e = ty_blame_finish(b)))
+		ty_err(err, e, "adding up requests: %s", strerror(-e));
+	return e;
+}
+
+int cmd_blame(int argc, char **argv)
+{
+	struct run r = { .opt = { .tail = 0.99 } };
+	struct ty_blame b = { 0 };
+	struct progress progress = { 0 };
+	const struct argp argp = { options, parse, "STORE",
+		"Names who ended the waits that make the latency of requests vary, and the root causes behind them.\v"
+		"The store may still be being recorded.  Exit status: 0 a report was written, "
+		"1 it could not be, 2 usage.", NULL, NULL, NULL };
+	char err[TY_ERR_MAX] = "";
+	static char name[] = "tarry blame"; /* as usage and errors call us */
+	argv[0] = name;
+	argp_err_exit_status = TY_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &r.opt))
+		return TY_EXIT_USAGE;
+	if (isatty(STDERR_FILENO)) {
+		clock_gettime(CLOCK_MONOTONIC, &progress.start);
+		r.progress = show_progress;
+		r.progress_arg = &progress;
+	}
+	int e = ty_pass_load(&r, err);
+	bool usage = e == -EINVAL && r.store; /* the store was fine, an option was not */
+	if (!e)
+		e = ty_pass_names(&r, err);
+	if (!e)
+		e = read_events(&b, &r, err);
+	if (progress.shown)
+		fprintf(stderr, "\r              \r");
+	if (!e)
+		e = r.opt.json ? ty_blame_json(&b, err) : ty_blame_text(&b, err);
+	if (e)
+		ty_say("%s", *err ? err : strerror(-e));
+	ty_blame_free(&b);
+	ty_run_free(&r);
+	return usage ? TY_EXIT_USAGE : e ? TY_EXIT_FAIL : TY_EXIT_OK;
+}
