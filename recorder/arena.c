@@ -21,6 +21,7 @@
 #include "recorder/proc.h"
 
 #define STOCK_MIN 64u              /* 1 MiB */
+#define STOCK_SILENT 1024u         /* 16 MiB */
 #define WINDOW_NS 250000000ull
 #define RETRY_NS 1000000000ull
 #define START_WAIT_MS 1000
@@ -181,6 +182,10 @@ void ty_arena_stock(struct ty_arena_file *f, uint64_t now)
 		f->window_start = now;
 	}
 	uint32_t want = 2 * f->recent > STOCK_MIN ? 2 * f->recent : STOCK_MIN, have = f->ready - take;
+	/* threads without a ring may all want one in the same instant */
+	uint32_t silent = f->silent < STOCK_SILENT ? f->silent : STOCK_SILENT;
+	if (want < silent + STOCK_MIN / 2)
+		want = silent + STOCK_MIN / 2;
 	if (want > TY_READY)
 		want = TY_READY;
 	for (; have < want && f->spares; have++)

@@ -34,6 +34,7 @@ struct ty_arena_file {
 	/* consumption of late, for the size of the stock */
 	uint64_t window_start;
 	uint32_t window_take, recent;
+	uint32_t silent;       /* threads that have no ring yet; the drain says */
 	uint32_t rows_chunks;
 	uint64_t rows_refused; /* tables that found no room */
 };

@@ -150,6 +150,9 @@ size_t ty_drain(struct ty_recorder *r)
 	}
 	find_new(r);
 	set_hint(r);
+	r->arena.silent = 0;
+	for (uint32_t i = 0; i < g->actives; i++)
+		r->arena.silent += !g->slot[g->active[i]].chunk;
 	ty_arena_stock(&r->arena, r->now);
 	ty_events_pass_end(r);
 	ty_registry_reap(r);
