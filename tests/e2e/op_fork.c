@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+pid_t __fork(void);
+
 static int fd;
 
 static void *nap(void *p)
@@ -43,6 +45,16 @@ int main(int argc, char **argv)
 			child(i % 2);
 		reap(pid);
 	}
+	for (int i = 0; i < 2; i++) { /* these do nothing that is seen */
+		if ((pid = __fork()) == 0)
+			_exit(0);
+		reap(pid);
+	}
+	for (int i = 0; i < 3; i++) {
+		if ((pid = _Fork()) == 0)
+			_exit(0);
+		reap(pid);
+	}
 	if ((pid = (pid_t)raw(SYS_clone, SIGCHLD, 0, 0)) == 0) {
 		for (int i = 0; i < 2; i++)
 			CHECK(fsync(fd) == 0);
@@ -61,6 +73,9 @@ int main(int argc, char **argv)
 	expect("fdatasync", "waits", 3 * 3);
 	expect("fdatasync", "path nap", 9);
 	expect("syncfs", "waits", 11);
+	expect("fork", "fast", 7);
+	expect("__fork", "fast", 2);
+	expect("_Fork", "fast", 3);
 	expect("store", "processes", 1 + 7 + 1 + 1);
 	return 0;
 }
