@@ -16,7 +16,7 @@ B ?= build$(if $(SAN),-san-$(firstword $(subst $(comma), ,$(SAN))))
 Q := $(if $(V),,@)
 # For the makes that we start ourselves.
 J = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
-PKGS := lmdb libunwind-generic yaml-0.1 libdw libelf jansson libzstd libxxhash
+PKGS := lmdb libunwind-generic yaml-0.1 libdw libelf jansson libzstd libxxhash zlib ncursesw
 ARCH := $(shell uname -m)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter

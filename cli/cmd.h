@@ -11,10 +11,10 @@ enum { TY_EXIT_OK = 0, TY_EXIT_FAIL = 1, TY_EXIT_USAGE = 2 };
 	X(record, "run a program and record where it waits")                      \
 	X(report, "name the wait sites that make latency vary")                   \
 	X(blame, "name who ended the waits, and the root causes behind them")      \
+	X(tree, "through which functions the variance of latency comes")         \
 	X(info, "what a store holds: provenance, counts, losses, coverage")       \
 	X(dump, "events as text, one a line")                                     \
 	X(export, "folded stacks, pprof, Chrome trace or CSV for other programs")  \
-	X(top, "who waits where right now, in a recording in progress")            \
 	X(ctl, "switch recording on or off in a running program")
 
 #define X(name, what) int cmd_##name(int argc, char **argv);

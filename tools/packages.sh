@@ -8,7 +8,7 @@
 set -u
 
 BUILD='gcc make pkg-config libc6-dev liblmdb-dev libunwind-dev libyaml-dev libdw-dev libelf-dev libjansson-dev
-libzstd-dev libxxhash-dev libiberty-dev'
+libzstd-dev libxxhash-dev libiberty-dev zlib1g-dev libncurses-dev'
 SERVERS='mariadb-server postgresql memcached redis-server nginx'
 TEST="$SERVERS g++ clang libclang-rt-dev libcunit1-dev binutils python3 procps strace gdb git lld gcc-multilib
 busybox-static mariadb-client sysbench postgresql-contrib libmemcached-tools redis-tools rocksdb-tools wrk
@@ -16,7 +16,8 @@ sqlite3 openssl groff-base util-linux codespell cppcheck clang-format"
 
 # pkg-config's name, Debian's name
 LIBRARIES='lmdb:liblmdb-dev libunwind-generic:libunwind-dev yaml-0.1:libyaml-dev libdw:libdw-dev
-libelf:libelf-dev jansson:libjansson-dev libzstd:libzstd-dev libxxhash:libxxhash-dev'
+libelf:libelf-dev jansson:libjansson-dev libzstd:libzstd-dev libxxhash:libxxhash-dev zlib:zlib1g-dev
+ncursesw:libncurses-dev'
 
 say() { echo "tarry: $*" >&2; }
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What exports keep in memory: sums of waits, and strings with a number.  Runs
+ * in readers.  Must stay true: memory grows with what differs, never with events. */
+#include <xxhash.h>
+
+#include "analyze/export.h"
+
+static uint64_t key_hash(const struct ty_sum_key *k)
+{
+	return XXH3_64bits(k, sizeof *k);
+}
+
+static struct ty_sum *find(const struct ty_sums *s, const struct ty_sum_key *key, size_t *at)
+{
+	size_t i = (size_t)key_hash(key) & (s->slots - 1);
+	for (; s->slot[i]; i = (i + 1) & (s->slots - 1))
+		if (!memcmp(&s->v[s->slot[i] - 1].key, key, sizeof *key))
+			return &s->v[s->slot[i] - 1];
+	*at = i;
+	return NULL;
+}
+
+static int grow(struct ty_sums *s)
+{
+	size_t slots = s->slots ? s->slots * 2 : 1024;
+	uint32_t *slot = calloc(slots, sizeof *slot);
+	if (!slot)
+		return -ENOMEM;
+	for (size_t k = 0; k < s->n; k++) {
+		size_t i = (size_t)key_hash(&s->v[k].key) & (slots - 1);
+		while (slot[i])
+			i = (i + 1) & (slots - 1);
+		slot[i] = (uint32_t)k + 1;
+	}
+	free(s->slot);
+	s->slot = slot;
+	s->slots = slots;
+	return 0;
+}
+
+int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits, uint64_t ns)
+{
+	size_t at = 0;
+	if (s->n * 2 >= s->slots && grow(s))
+		return -ENOMEM;
+	struct ty_sum *k = find(s, key, &at);
+	if (!k) {
+		if (TY_RESERVE(s->v, s->cap, s->n + 1, (size_t)256))
+			return -ENOMEM;
+		k = &s->v[s->n];
+		*k = (struct ty_sum){ .key = *key };
+		s->slot[at] = (uint32_t)++s->n;
+	}
+	k->waits += waits;
+	k->ns += ns;
+	return 0;
+}
+
+const struct ty_sum *ty_sums_find(const struct ty_sums *s, const struct ty_sum_key *key)
+{
+	size_t at;
+	return s->n ? find(s, key, &at) : NULL;
+}
+
+void ty_sums_free(struct ty_sums *s)
+{
+	free(s->v);
+	free(s->slot);
+	memset(s, 0, sizeof *s);
+}
+
+uint32_t *ty_export_canonical(const struct run *r)
+{
+	uint32_t *path = malloc((r->t.npaths + 1) * sizeof *path);
+	uint32_t *first = malloc((r->names.ngroups + 1) * sizeof *first);
+	for (size_t i = 0; first && i < r->names.ngroups; i++)
+		first[i] = TY_NONE;
+	for (uint32_t i = 0; first && path && i < r->t.npaths; i++) {
+		uint32_t g = r->names.group[i];
+		if (g != TY_GROUP_NO_PATH && first[g] == TY_NONE)
+			first[g] = i;
+		path[i] = g == TY_GROUP_NO_PATH ? TY_NONE : first[g];
+	}
+	if (!first) {
+		free(path);
+		path = NULL;
+	}
+	free(first);
+	return path;
+}
+
+/* ---- strings ---- */
+
+int64_t ty_intern(struct ty_intern *t, const void *p, size_t len, bool *fresh)
+{
+	*fresh = false;
+	if (t->n * 2 >= t->slots) {
+		size_t slots = t->slots ? t->slots * 2 : 1024;
+		uint32_t *slot = calloc(slots, sizeof *slot);
+		if (!slot)
+			return -ENOMEM;
+		for (size_t k = 0; k < t->n; k++) {
+			size_t i = (size_t)XXH3_64bits(t->v[k].p, t->v[k].len) & (slots - 1);
+			while (slot[i])
+				i = (i + 1) & (slots - 1);
+			slot[i] = (uint32_t)k + 1;
+		}
+		free(t->slot);
+		t->slot = slot;
+		t->slots = slots;
+	}
+	size_t i = (size_t)XXH3_64bits(p, len) & (t->slots - 1);
+	for (; t->slot[i]; i = (i + 1) & (t->slots - 1)) {
+		const struct ty_bytes *b = &t->v[t->slot[i] - 1];
+		if (b->len == len && !memcmp(b->p, p, len))
+			return t->slot[i] - 1;
+	}
+	void *copy = malloc(len + 1);
+	if (!copy || TY_RESERVE(t->v, t->cap, t->n + 1, (size_t)256)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, p, len);
+	t->v[t->n] = (struct ty_bytes){ copy, (uint32_t)len };
+	t->slot[i] = (uint32_t)++t->n;
+	*fresh = true;
+	return t->slot[i] - 1;
+}
+
+void ty_intern_free(struct ty_intern *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->v[i].p);
+	free(t->v);
+	free(t->slot);
+	memset(t, 0, sizeof *t);
+}
