@@ -80,20 +80,20 @@ struct ty_intern {
 int64_t ty_intern(struct ty_intern *t, const void *p, size_t len, bool *fresh);
 void ty_intern_free(struct ty_intern *t);
 
-/* ---- wakes that wait for the wait they ended (export_wakes.c) ---- */
-struct ty_wake {
+/* ---- wakes that wait for the wait they ended (export_arrows.c) ---- */
+struct ty_arrow {
 	uint64_t when, object;
 	uint32_t space;  /* tells equal addresses apart: process, or one for all that is shared */
 	uint32_t thread;
 	uint32_t left;   /* waits it may still end */
 };
-struct ty_wakes;
-struct ty_wakes *ty_wakes_new(void);
-void ty_wakes_free(struct ty_wakes *w);
-int ty_wakes_add(struct ty_wakes *w, const struct ty_wake *k);
+struct ty_arrows;
+struct ty_arrows *ty_arrows_new(void);
+void ty_arrows_free(struct ty_arrows *w);
+int ty_arrows_add(struct ty_arrows *w, const struct ty_arrow *k);
 /* The wake that ended a wait, which is not offered again unless it may end more;
  * false: none.  Waits come in order of end.
  * newest: of a lock, whose last release before the end let the waiter in. */
-bool ty_wakes_match(struct ty_wakes *w, const struct ty_ev *e, uint32_t space, bool newest, struct ty_wake *ret);
+bool ty_arrows_match(struct ty_arrows *w, const struct ty_ev *e, uint32_t space, bool newest, struct ty_arrow *ret);
 
 #endif

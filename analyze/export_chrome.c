@@ -14,7 +14,7 @@
 struct chrome {
 	struct export *x;
 	FILE *out;
-	struct ty_wakes *wakes;
+	struct ty_arrows *wakes;
 	char **op;       /* [nops + 1] as JSON */
 	char **function; /* [npaths] as JSON, NULL: not used yet */
 	uint64_t arrows, requests;
@@ -119,17 +119,17 @@ static int wake(struct chrome *c, const struct ty_ev *e)
 		: e->aux >= INT32_MAX ? UINT32_MAX : 1;
 	/* an arrow needs something to begin at */
 	slice(c, e, e->end, 1, "wake");
-	return ty_wakes_add(c->wakes, &(struct ty_wake){ .when = e->end, .object = e->object, .space = space_of(c, e),
+	return ty_arrows_add(c->wakes, &(struct ty_arrow){ .when = e->end, .object = e->object, .space = space_of(c, e),
 							 .thread = e->thread, .left = may });
 }
 
 static void arrow(struct chrome *c, const struct ty_ev *e)
 {
-	struct ty_wake k;
+	struct ty_arrow k;
 	bool lock = e->cls == TY_CLASS_MUTEX || e->cls == TY_CLASS_RWLOCK;
 	/* one that timed out or was interrupted was not woken */
 	if (e->err || e->kind != TY_EV_WAIT || ty_class_has_fd(e->cls) || !e->object ||
-	    !ty_wakes_match(c->wakes, e, space_of(c, e), lock, &k))
+	    !ty_arrows_match(c->wakes, e, space_of(c, e), lock, &k))
 		return;
 	uint64_t id = ++c->arrows;
 	begin(c, "s", k.thread, k.when);
@@ -235,7 +235,7 @@ static void stack_frames(struct chrome *c)
 static int prepare(struct chrome *c)
 {
 	const struct ty_tables *t = &c->x->run.t;
-	c->wakes = ty_wakes_new();
+	c->wakes = ty_arrows_new();
 	c->op = calloc(t->nops + 1, sizeof *c->op);
 	c->function = calloc(t->npaths + 1, sizeof *c->function);
 	if (!c->wakes || !c->op || !c->function)
@@ -266,6 +266,6 @@ int ty_export_chrome(struct export *x, char *err)
 		free(c.function[i]);
 	free(c.op);
 	free(c.function);
-	ty_wakes_free(c.wakes);
+	ty_arrows_free(c.wakes);
 	return e;
 }

@@ -14,24 +14,24 @@
 #define PENDING 64u /* wakes of one bucket */
 
 struct bucket {
-	struct ty_wake *v; /* oldest first */
+	struct ty_arrow *v; /* oldest first */
 	size_t n, cap;
 };
-struct ty_wakes { struct bucket b[BUCKETS]; };
+struct ty_arrows { struct bucket b[BUCKETS]; };
 
-struct ty_wakes *ty_wakes_new(void)
+struct ty_arrows *ty_arrows_new(void)
 {
-	return calloc(1, sizeof(struct ty_wakes));
+	return calloc(1, sizeof(struct ty_arrows));
 }
 
-void ty_wakes_free(struct ty_wakes *w)
+void ty_arrows_free(struct ty_arrows *w)
 {
 	for (size_t i = 0; w && i < BUCKETS; i++)
 		free(w->b[i].v);
 	free(w);
 }
 
-static struct bucket *bucket_of(struct ty_wakes *w, uint64_t object, uint32_t space)
+static struct bucket *bucket_of(struct ty_arrows *w, uint64_t object, uint32_t space)
 {
 	return &w->b[ty_mix(object ^ (uint64_t)space << 40) % BUCKETS];
 }
@@ -41,7 +41,7 @@ static void drop(struct bucket *b, size_t i)
 	memmove(&b->v[i], &b->v[i + 1], (--b->n - i) * sizeof *b->v);
 }
 
-int ty_wakes_add(struct ty_wakes *w, const struct ty_wake *k)
+int ty_arrows_add(struct ty_arrows *w, const struct ty_arrow *k)
 {
 	struct bucket *b = bucket_of(w, k->object, k->space);
 	if (b->n == PENDING)
@@ -52,12 +52,12 @@ int ty_wakes_add(struct ty_wakes *w, const struct ty_wake *k)
 	return 0;
 }
 
-bool ty_wakes_match(struct ty_wakes *w, const struct ty_ev *e, uint32_t space, bool newest, struct ty_wake *ret)
+bool ty_arrows_match(struct ty_arrows *w, const struct ty_ev *e, uint32_t space, bool newest, struct ty_arrow *ret)
 {
 	struct bucket *b = bucket_of(w, e->object, space);
 	size_t found = SIZE_MAX;
 	for (size_t i = 0; i < b->n; i++) {
-		const struct ty_wake *k = &b->v[i];
+		const struct ty_arrow *k = &b->v[i];
 		if (k->object != e->object || k->space != space || k->thread == e->thread || k->when < e->begin ||
 		    k->when > e->end)
 			continue;
