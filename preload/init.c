@@ -198,6 +198,7 @@ static int go_live(struct ty_arena *a)
 	if (sysconf(_SC_PAGESIZE) != TY_PAGE || madvise(self, sizeof *self, MADV_WIPEONFORK))
 		return 0;
 	ty_proc.image = new_image();
+	atomic_store_explicit(&ty_proc.map, ty_proc.image, memory_order_relaxed);
 	ty_proc.min_path_ns = a->conf.min_path_ns;
 	ty_proc.class_mask = a->conf.class_mask;
 	ty_proc.self_check = a->conf.self_check;

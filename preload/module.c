@@ -175,7 +175,7 @@ static void identify(struct module *m, const ElfW(Phdr) *ph, size_t n)
 
 /* ---- adding ---- */
 
-static int tell(struct ty_thread *t, const struct module *m, uint64_t gen, const char *path)
+static int tell(struct ty_thread *t, const struct module *m, uint64_t gen, uint64_t map, const char *path)
 {
 	size_t len = strlen(path);
 	if (len > 1000)
@@ -188,6 +188,8 @@ static int tell(struct ty_thread *t, const struct module *m, uint64_t gen, const
 	r->w0 = TY_WORD0(TY_REC_MODULE, 0, 0, 0, 0);
 	r->words = bytes / 8;
 	r->gen = gen;
+	r->map = map;
+	r->from = atomic_load_explicit(&ty_proc.map, memory_order_relaxed);
 	r->base = m->base;
 	r->start = m->start;
 	r->end = m->end;
@@ -201,8 +203,13 @@ static int tell(struct ty_thread *t, const struct module *m, uint64_t gen, const
 static int add(struct ty_thread *t, const struct module *new, uint64_t gen, const char *path)
 {
 	uint32_t n = atomic_load_explicit(&count, memory_order_relaxed);
-	if (!tell(t, new, gen == GEN_ALWAYS ? 0 : gen, path))
+	uint64_t map = ty_proc.image;
+	if (gen != GEN_ALWAYS)
+		map = ty_mix(ty_fnv1a(atomic_load_explicit(&ty_proc.map, memory_order_relaxed) ^ new->start, &new->id,
+				      sizeof new->id));
+	if (!tell(t, new, gen == GEN_ALWAYS ? 0 : gen, map, path))
 		return 0;
+	atomic_store_explicit(&ty_proc.map, map, memory_order_relaxed);
 	for (uint32_t i = 0; i < n; i++) {
 		struct module *m = &modules[i];
 		if (m->start == new->start && m->end == new->end && memcmp(&m->id, &new->id, sizeof m->id) == 0) {

@@ -127,12 +127,15 @@ uint64_t ty_path_take(struct ty_thread *t, struct ty_frame_ref f, uint16_t *flag
 	uint32_t room = (uint32_t)(sizeof(struct ty_rec_path) + ty_proc.depth * 8);
 	struct ty_rec_path *rec;
 	struct walk w;
-	uint64_t gen;
+	uint64_t gen, map;
 	for (int tries = 0;; tries++) {
 		gen = ty_module_gen();
+		map = atomic_load_explicit(&ty_proc.map, memory_order_relaxed);
 		rec = ty_ring_reserve(a, t, &ty_tls.cursor, room);
-		w = (struct walk){ .hash = ty_proc.image ^ gen * 0xd1342543de82ef95ULL, .out = rec ? rec->frame : NULL };
+		w = (struct walk){ .hash = map ^ gen * 0xd1342543de82ef95ULL, .out = rec ? rec->frame : NULL };
 		walk(&w, f);
+		if (map != atomic_load_explicit(&ty_proc.map, memory_order_relaxed) && tries < 64)
+			continue; /* a module was added meanwhile, and may be among the frames */
 		/* An unknown module is announced after the reserved room was given up. */
 		if (!w.unknown || tries == 64 || !ty_module_announce(t, w.unknown))
 			break;
@@ -151,6 +154,7 @@ uint64_t ty_path_take(struct ty_thread *t, struct ty_frame_ref f, uint16_t *flag
 		rec->words = sizeof *rec / 8 + w.count;
 		rec->path = id;
 		rec->gen = gen;
+		rec->map = map;
 		ty_ring_commit(a, &ty_tls.cursor, (uint32_t)(sizeof *rec + w.count * 8));
 		make_known(a, id);
 	}

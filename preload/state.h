@@ -38,6 +38,8 @@ extern union ty_head {
 struct ty_process_state {
 	struct ty_arena *arena;  /* the mapping, also in a child that is not registered yet */
 	uint64_t image;          /* one per exec */
+	_Atomic uint64_t map;    /* names what is mapped; see struct ty_rec_module.  Relaxed: a walk
+				  * looks at it before and after */
 	uint64_t min_path_ns;
 	uint64_t class_mask;
 	uint32_t depth, self_check;

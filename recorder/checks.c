@@ -28,6 +28,7 @@ void ty_checks_pass_end(struct ty_recorder *r)
 			continue;
 		}
 		if (ready) {
+			s->image = p->image;
 			s->gen = p->gen;
 			s->frames = p->count;
 			s->flags = p->flags;

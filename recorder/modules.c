@@ -11,6 +11,8 @@
 #include <xxhash.h>
 #include "recorder/recorder.h"
 
+#define MAPS_DEEP 4096 /* modules loaded after start, one over the other; ends a loop of bad records */
+
 struct ty_image *ty_image_get(struct ty_recorder *r, uint64_t id)
 {
 	uint64_t *at = ty_map_put(&r->modules.images, id);
@@ -61,9 +63,42 @@ static uint32_t module_of(struct ty_recorder *r, const struct ty_rproc *p, const
 	return i;
 }
 
+static bool has_ancestor(const struct ty_image *im, const struct ty_image *what)
+{
+	for (int deep = 0; im && deep < MAPS_DEEP; im = im->from, deep++)
+		if (im == what)
+			return true;
+	return false;
+}
+
+/* The map that the record names, in force in its process from now on.  Two
+ * threads' records may come in the wrong order: the newer one stays. */
+static struct ty_image *map_of(struct ty_recorder *r, struct ty_rproc *p, const struct ty_rec_module *m)
+{
+	if (!m->map || m->map == p->image->id)
+		return p->image;
+	struct ty_image *im = ty_image_get(r, m->map), *from = m->from != m->map ? ty_image_get(r, m->from) : NULL;
+	if (!im)
+		return NULL;
+	if (from && !im->from && !has_ancestor(from, im)) {
+		im->from = from;
+		for (struct ty_image *a = from; a && r->set->self_check; a = a->from)
+			for (size_t i = 0; i < a->count; i++)
+				ty_worker_map(r->worker, im->id, a->range[i].gen, a->range[i].start, a->range[i].end,
+					      a->range[i].base, a->range[i].module);
+	}
+	if (has_ancestor(im, p->image))
+		p->image = im;
+	return im;
+}
+
 void ty_module_mapped(struct ty_recorder *r, struct ty_rproc *p, const struct ty_rec_module *m, const char *path)
 {
-	struct ty_image *im = p->image;
+	struct ty_image *im = map_of(r, p, m);
+	if (!im) {
+		r->lost.no_memory++;
+		return;
+	}
 	uint32_t module = module_of(r, p, m, path);
 	if (module == TY_NONE || ty_reserve(&im->range, &im->cap, im->count + 1, sizeof *im->range) < 0) {
 		r->lost.no_memory++;
@@ -86,17 +121,18 @@ void ty_module_mapped(struct ty_recorder *r, struct ty_rproc *p, const struct ty
 		ty_worker_map(r->worker, im->id, m->gen, m->start, m->end, m->base, module);
 }
 
-/* The range of the same generation, else of the latest one before it: what was
+/* In the map or the ones under it: the range of the same generation, else of the latest one before it: what was
  * mapped at start is said once and stays. */
 uint32_t ty_module_find(const struct ty_image *im, uint64_t gen, uint64_t address, uint64_t *base)
 {
-	for (size_t i = im->count; i-- > 0;) {
-		const struct ty_range *g = &im->range[i];
-		if (g->gen <= gen && address >= g->start && address < g->end) {
-			*base = g->base;
-			return g->module;
+	for (int deep = 0; im && deep < MAPS_DEEP; im = im->from, deep++)
+		for (size_t i = im->count; i-- > 0;) {
+			const struct ty_range *g = &im->range[i];
+			if (g->gen <= gen && address >= g->start && address < g->end) {
+				*base = g->base;
+				return g->module;
+			}
 		}
-	}
 	return TY_NONE;
 }
 

@@ -35,7 +35,7 @@ void ty_path_record(struct ty_recorder *r, const struct ty_rproc *p, const struc
 	uint64_t *at = ty_map_put(&t->by_hash, rec->path);
 	if (!at || *at) /* known: sent again after the table was cleared */
 		return;
-	struct ty_raw_path raw = { .path = rec->path, .image = p->info.image, .gen = rec->gen, .count = (uint16_t)frames,
+	struct ty_raw_path raw = { .path = rec->path, .image = rec->map ? rec->map : p->info.image, .gen = rec->gen, .count = (uint16_t)frames,
 				   .flags = ty_rec_flags(rec->w0) & TY_F_PARTIAL, .id = TY_NONE };
 	raw.frame = malloc(frames * sizeof *raw.frame + 1);
 	if (!raw.frame || ty_reserve(&t->raw, &t->cap, t->count + 1, sizeof *t->raw) < 0) {
@@ -105,7 +105,7 @@ static uint32_t caller(struct ty_recorder *r, const struct ty_rproc *p, uint64_t
 {
 	uint16_t about = flags & (TY_F_NO_PATH | TY_F_PARTIAL);
 	about = about ? about : TY_F_NO_PATH;
-	uint64_t key = ty_mix(address ^ ty_mix(p->info.image ^ ty_mix(p->gen << 16 | about)));
+	uint64_t key = ty_mix(address ^ ty_mix(p->image->id ^ ty_mix(p->gen << 16 | about)));
 	uint64_t *at = ty_map_put(&r->paths.callers, key);
 	if (at && *at)
 		return (uint32_t)*at - 1;
@@ -144,12 +144,19 @@ static void drop_dead_images(struct ty_recorder *r)
 	struct ty_map live = { 0 };
 	size_t at = 0, n = 0;
 	uint64_t image, value;
+	while (ty_map_next(&r->modules.images, &at, &image, &value))
+		((struct ty_image *)(uintptr_t)value)->live = false;
+	for (size_t i = 0; i < r->reg.count; i++)
+		for (struct ty_image *im = r->reg.process[i]->info.ended ? NULL : r->reg.process[i]->image; im && !im->live;
+		     im = im->from)
+			im->live = true;
+	at = 0;
 	while (ty_map_next(&r->modules.images, &at, &image, &value)) {
 		struct ty_image *im = (void *)(uintptr_t)value;
-		uint64_t *v = im->processes ? ty_map_put(&live, image) : NULL;
+		uint64_t *v = im->live ? ty_map_put(&live, image) : NULL;
 		if (v)
 			*v = value;
-		if (v || im->processes)
+		if (im->live)
 			continue;
 		free(im->range);
 		*im = (struct ty_image){ .id = im->id };

@@ -36,11 +36,12 @@ struct ty_range {
 	uint64_t gen, start, end, base;
 	uint32_t module;
 };
-struct ty_image { /* one exec and its forks */
+struct ty_image { /* one exec and its forks, or what some of them loaded later */
 	uint64_t id;
+	struct ty_image *from;  /* holds what is not here; NULL: the image as exec'd */
 	struct ty_range *range; /* by gen, start */
 	size_t count, cap;
-	uint32_t processes;     /* alive */
+	bool live;              /* some living process's, or its ancestor; see ty_paths_purge */
 };
 struct ty_rmodule {
 	struct ty_module_id id;

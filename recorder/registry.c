@@ -123,7 +123,6 @@ void ty_process_end(struct ty_recorder *r, struct ty_rproc *p, uint64_t when)
 	ty_map_free(&p->fds);
 	free(p->maps.range);
 	memset(&p->maps, 0, sizeof p->maps);
-	p->image->processes--;
 	r->reg.alive--;
 }
 
@@ -183,7 +182,6 @@ struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t im
 		return NULL;
 	}
 	read_names(p);
-	p->image->processes++;
 	g->process[g->count++] = p;
 	g->alive++;
 	*at = p->id + 1;

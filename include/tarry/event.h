@@ -75,7 +75,8 @@ struct ty_rec_wait {
 #define TY_FD_RANGE(a, b) ((uint64_t)1 << 63 | (uint64_t)(uint32_t)(a) << 31 | ((uint32_t)(b) & 0x7fffffff))
 
 /* Path id: a 64-bit mix of the image id, the module generation, the frames and
- * the TY_F_PARTIAL flags; bit 63 is always set, so an id is never an address (an
+ * the TY_F_PARTIAL flags (so it means one list of modules and offsets; see
+ * map in struct ty_rec_module); bit 63 is always set, so an id is never an address (an
  * open IO call publishes its caller's address instead).  Frames leaf first (return address into the caller
  * of the wrapped function), bit 63 set where the address is exact (interrupted
  * by a signal) and not a return address. */
@@ -83,9 +84,10 @@ struct ty_rec_wait {
 #define TY_FRAMES_MAX 128
 struct ty_rec_path {
 	uint64_t w0;    /* words == 0; flags: TY_F_PARTIAL bits */
-	uint64_t words; /* 4 + number of frames */
+	uint64_t words; /* 5 + number of frames */
 	uint64_t path;
 	uint64_t gen;   /* module generation of the process when walked */
+	uint64_t map;   /* module map in force when walked */
 	uint64_t frame[];
 };
 
@@ -102,6 +104,11 @@ struct ty_rec_module {
 	uint64_t w0;    /* words == 0; err: 1 if the identity could not be read */
 	uint64_t words; /* including the path, padded with NUL */
 	uint64_t gen;
+	/* Forked processes share an image but may load different modules at one
+	 * address.  A module map is named by what was loaded: the image id at
+	 * start; each later module makes a new map = mix(from, module).  It holds
+	 * this module over everything in `from`. */
+	uint64_t map, from; /* from == map: part of the image's first map */
 	uint64_t base;  /* load bias: address = base + ELF virtual address */
 	uint64_t start, end; /* mapped range */
 	struct ty_module_id id;
