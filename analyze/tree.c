@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `tarry tree`: options, and the passes.  Runs in readers. */
+#include "analyze/tree.h"
+
+#include <stdio.h>
+
+#include "analyze/where_options.h"
+#include "cli/cmd.h"
+
+struct asked {
+	struct ty_options opt; /* of ty_common_argp */
+	const char *root;
+	uint32_t k, depth;
+	double d;
+	bool no_fold, all;
+};
+
+enum { KEY_ROOT = 256, KEY_DEPTH, KEY_NO_FOLD, KEY_ALL };
+
+static const struct argp_option options[] = {
+	{ "root", KEY_ROOT, "FUNCTION", 0, "the tree of the time waited under this function, instead of the request", 1 },
+	{ "factors", 'k', "K", 0, "name the K best factors (default 5)", 1 },
+	{ "least", 'd', "PCT", 0, "factors hold at least PCT percent of the variance (default 5); the tree lists "
+		"what holds a fifth of that", 1 },
+	{ "all-factors", KEY_ALL, NULL, 0, "name functions, too, that hold hardly more than a better factor under them", 1 },
+	{ "depth", KEY_DEPTH, "N", 0, "print only N levels of the tree (default: all)", 1 },
+	{ "no-fold", KEY_NO_FOLD, NULL, 0, "keep the frames that all paths begin with, such as thread start", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct asked *a = state->input;
+	int bad = 0;
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &a->opt; break;
+	case KEY_ROOT: a->root = arg; break;
+	case 'k': bad = ty_parse_positive(arg, &a->k); break;
+	case 'd': bad = ty_parse_percent(arg, &a->d); break;
+	case KEY_DEPTH: bad = ty_parse_positive(arg, &a->depth); break;
+	case KEY_ALL: a->all = true; break;
+	case KEY_NO_FOLD: a->no_fold = true; break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (bad)
+		argp_error(state, "'%s' makes no sense there", arg);
+	return 0;
+}
+
+static const struct ty_pass passes[] = {
+	{ "load", ty_pass_load },         /* open the store, take its tables, window, rule and --where */
+	{ "names", ty_pass_names },       /* which paths are the same site */
+	{ "cut", ty_pass_cut },           /* all events: sites, requests */
+	{ "variance", ty_pass_variance }, /* all requests: the variance of their latency */
+};
+
+static int tree(struct run *r, const struct asked *a, char *err)
+{
+	struct ty_tree t = { 0 };
+	struct ty_factors f = { 0 };
+	struct ty_tree_show show = { .depth = a->depth, .least = a->d / 5 };
+	int e = ty_tree_build(&t, r, a->root, !a->no_fold, err);
+	if (!e)
+		e = ty_tree_sums(&t, &r->rows, err);
+	if (!e) {
+		ty_tree_shares(&t);
+		t.latency_share = r->res.var > 0 ? t.var / r->res.var : 0;
+		e = ty_tree_check(&t, err);
+	}
+	if (!e && (e = ty_factors(&t, a->k, a->d, a->all, &f)))
+		ty_err(err, e, "out of memory");
+	if (!e)
+		e = r->opt.json ? ty_tree_json(&t, &f, r, &show, err) : ty_tree_text(&t, &f, r, &show, err);
+	ty_factors_free(&f);
+	ty_tree_free(&t);
+	return e;
+}
+
+int cmd_tree(int argc, char **argv)
+{
+	struct asked a = { .k = 5, .d = 0.05, .opt = { .tail = 0.99 } };
+	static const struct argp_child children[] = { { &ty_common_argp, 0, NULL, 0 }, { 0 } };
+	const struct argp argp = { options, parse, "STORE",
+		"Shows through which functions the variance of latency comes.\v"
+		"Exit status: 0 the tree was written, 1 it could not be, 2 usage.", children, NULL, NULL };
+	char err[TY_ERR_MAX] = "";
+	static char name[] = "tarry tree"; /* as usage and errors call us */
+	argv[0] = name;
+	argp_err_exit_status = TY_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return TY_EXIT_USAGE;
+	struct run r = { .opt = a.opt };
+	int status = ty_passes(&r, passes, sizeof passes / sizeof *passes);
+	int e = status ? 0 : tree(&r, &a, err);
+	if (e) {
+		ty_say("%s", *err ? err : strerror(-e));
+		status = e == -EINVAL ? TY_EXIT_USAGE : TY_EXIT_FAIL;
+	}
+	ty_run_free(&r);
+	return status;
+}

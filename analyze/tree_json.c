@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The variance tree for programs (docs/JSON.md).  Runs in readers. */
+#include "analyze/tree.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/report.h"
+
+#define FORMAT 1
+
+/* JSON has no NaN; a number that does not exist is null. */
+static json_t *real(double x)
+{
+	return isfinite(x) ? json_real(x) : json_null();
+}
+
+/* Text from a recording may be any bytes. */
+static json_t *text(const char *s)
+{
+	json_t *j = s ? json_string(s) : json_null();
+	char *copy = j ? NULL : strdup(s);
+	for (char *p = copy; p && *p; p++)
+		*p = (unsigned char)*p >= 0x80 ? '?' : *p;
+	if (copy)
+		j = json_string(copy);
+	free(copy);
+	return j ? j : json_null();
+}
+
+static const char *kind_name(unsigned kind)
+{
+	static const char *const names[] = { [TY_NODE_ROOT] = "root", [TY_NODE_FUNCTION] = "function",
+		[TY_NODE_WAIT] = "wait", [TY_NODE_RUNNING] = "running", [TY_NODE_HELD] = "held_up",
+		[TY_NODE_NO_PATH] = "path_not_taken", [TY_NODE_CUT] = "cut" };
+	return names[kind];
+}
+
+static json_t *node_json(const struct ty_tree *t, uint32_t i, const struct run *r)
+{
+	const struct ty_node *n = &t->v[i];
+	char id[17];
+	json_t *o = json_object();
+	json_object_set_new(o, "node", json_integer(i));
+	json_object_set_new(o, "parent", i ? json_integer(n->parent) : json_null());
+	json_object_set_new(o, "kind", json_string(kind_name(n->kind)));
+	json_object_set_new(o, "name", text(t->name[n->name]));
+	json_object_set_new(o, "factor", text(t->name[n->same]));
+	json_object_set_new(o, "height", json_integer(n->height));
+	json_object_set_new(o, "mean_ns", real(n->mean));
+	json_object_set_new(o, "share", real(n->share));
+	json_object_set_new(o, "share_se", i ? real(n->se) : json_null());
+	json_object_set_new(o, "site", n->kind == TY_NODE_WAIT && n->sites == 1
+						? json_string(ty_site_id(r, n->site, id)) : json_null());
+	return o;
+}
+
+struct pairs { json_t *list; const struct ty_tree *t; double least; };
+
+static int add_pair(void *arg, uint32_t a, uint32_t b, double share)
+{
+	struct pairs *p = arg;
+	if (fabs(share) < p->least)
+		return 0;
+	json_t *o = json_object();
+	json_object_set_new(o, "a", json_integer(p->t->top[a]));
+	json_object_set_new(o, "b", json_integer(p->t->top[b]));
+	json_object_set_new(o, "share", real(share));
+	return json_array_append_new(p->list, o) ? -ENOMEM : 0;
+}
+
+static json_t *factor_json(const struct ty_tree *t, const struct ty_factor *f, const struct run *r)
+{
+	char words[2048];
+	json_t *o = json_object(), *places = json_array(), *names = json_array();
+	json_array_append_new(names, text(t->name[f->a]));
+	if (f->b != TY_NONE)
+		json_array_append_new(names, text(t->name[f->b]));
+	json_object_set_new(o, "functions", names);
+	json_object_set_new(o, "share", real(f->share));
+	json_object_set_new(o, "share_se", real(f->se));
+	json_object_set_new(o, "height", json_integer(f->height));
+	json_object_set_new(o, "specificity", real(f->specificity));
+	json_object_set_new(o, "score", real(f->score));
+	json_object_set_new(o, "sentence", text(ty_factor_sentence(t, f, r, words, sizeof words)));
+	for (size_t i = 0; i < f->places; i++) {
+		json_t *p = json_object();
+		json_object_set_new(p, "node", json_integer(f->place[i].a));
+		json_object_set_new(p, "with", f->b != TY_NONE ? json_integer(f->place[i].b) : json_null());
+		json_object_set_new(p, "share", real(f->place[i].share));
+		json_array_append_new(places, p);
+	}
+	json_object_set_new(o, "places", places);
+	return o;
+}
+
+static int depth_of(const struct ty_tree *t, uint32_t node)
+{
+	int n = 0;
+	for (; node; node = t->v[node].parent)
+		n++;
+	return n;
+}
+
+int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const struct run *r,
+		 const struct ty_tree_show *show, char *err)
+{
+	char doubt[TY_NAME_MAX];
+	json_t *root = json_object(), *head = json_object(), *nodes = json_array(), *factors = json_array();
+	struct pairs p = { json_array(), t, show->least / 50 };
+	json_object_set_new(head, "format", json_integer(FORMAT));
+	json_object_set_new(head, "version", json_string(TY_VERSION));
+	json_object_set_new(head, "store", text(r->opt.store));
+	json_object_set_new(head, "rule", json_string(ty_rule_name(r->rule)));
+	json_object_set_new(head, "where", text(r->where ? r->where->text : NULL));
+	json_object_set_new(head, "requests", json_integer((json_int_t)t->n_requests));
+	json_object_set_new(head, "left_out", json_integer((json_int_t)r->counts.left_out));
+	json_object_set_new(head, "doubt", text(ty_shares_doubt(r, doubt)));
+	json_object_set_new(root, "tarry", head);
+	json_object_set_new(root, "root", text(t->name[t->v[0].name]));
+	json_object_set_new(root, "folded", text(t->folded));
+	json_object_set_new(root, "mean_ns", real(t->mean));
+	json_object_set_new(root, "var_ns2", real(t->var));
+	json_object_set_new(root, "latency_share", real(t->latency_share));
+	json_object_set_new(root, "height", json_integer(f->height));
+	json_object_set_new(root, "checked", json_integer((json_int_t)t->checked));
+	json_object_set_new(root, "residual", real(t->residual));
+	for (size_t i = 0; i < f->n; i++)
+		json_array_append_new(factors, factor_json(t, &f->v[i], r));
+	json_object_set_new(root, "factors", factors);
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->v[i].kind != TY_NODE_GONE && (!show->depth || depth_of(t, i) <= (int)show->depth))
+			json_array_append_new(nodes, node_json(t, i, r));
+	json_object_set_new(root, "nodes", nodes);
+	int e = ty_tree_each_pair(t, add_pair, &p);
+	json_object_set_new(root, "pairs", p.list);
+	json_object_set_new(root, "pairs_from", real(p.least));
+	if (!e)
+		e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) ? -EIO : 0;
+	json_decref(root);
+	putchar('\n');
+	return e || fflush(stdout) ? ty_err(err, e ? e : -EIO, "cannot write: %s", strerror(e ? -e : errno)) : 0;
+}

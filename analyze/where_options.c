@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options and passes that the commands on requests share.  Runs in readers. */
+#include "analyze/where_options.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "for programs (docs/JSON.md) instead of people", 1 },
+	{ "where", 'w', "EXPR", 0, "only requests of which this is true: site:TEXT, latency>5ms, class=TEXT, thread=TID, "
+		"process=PID, time in 2s..5s, joined by and, or, not and parentheses", 2 },
+	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT", 2 },
+	{ "from", 'f', "T", 0, "only requests inside a window; T is a time since the start of the recording "
+		"(2.5s, 300ms), or CLOCK_MONOTONIC ns if it is a whole number of at least 1000000000", 2 },
+	{ "to", 't', "T", 0, "end of the window", 2 },
+	{ "process", 'p', "PID", 0, "only this process", 2 },
+	{ "thread", 'T', "TID", 0, "only this thread", 2 },
+	{ 0 }
+};
+
+int ty_parse_positive(const char *text, uint32_t *ret)
+{
+	char *end;
+	errno = 0;
+	unsigned long x = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || x == 0 || x > INT32_MAX)
+		return -EINVAL;
+	*ret = (uint32_t)x;
+	return 0;
+}
+
+int ty_parse_percent(const char *text, double *ret)
+{
+	char *end;
+	double x = strtod(text, &end);
+	if (end == text || *end || !(x > 0 && x < 100))
+		return -EINVAL;
+	*ret = x / 100;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct ty_options *o = state->input;
+	int bad = 0;
+	switch (key) {
+	case 'j': o->json = true; break;
+	case 'w': o->where = arg; break;
+	case 'r': o->requests = arg; break;
+	case 'f': o->from = arg; break;
+	case 't': o->to = arg; break;
+	case 'p': bad = ty_parse_positive(arg, &o->process); break;
+	case 'T': bad = ty_parse_positive(arg, &o->thread); break;
+	case ARGP_KEY_ARG:
+		if (o->store)
+			argp_error(state, "one store at a time, not also '%s'", arg);
+		o->store = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!o->store)
+			argp_error(state, "which store? (tarry record writes one)");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (bad)
+		argp_error(state, "'%s' makes no sense there", arg);
+	return 0;
+}
+
+const struct argp ty_common_argp = { options, parse, NULL, NULL, NULL, NULL, NULL };
+
+/* ---- progress, passes ---- */
+
+struct progress { struct timespec start; unsigned calls; bool shown; };
+
+static void show_progress(void *arg, double done)
+{
+	struct progress *p = arg;
+	struct timespec now;
+	if (++p->calls % 16)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	double s = (double)(now.tv_sec - p->start.tv_sec) + (double)(now.tv_nsec - p->start.tv_nsec) / 1e9;
+	if (s < 1)
+		return;
+	p->shown = true;
+	fprintf(stderr, "\rreading: %3.0f %%", done * 100);
+}
+
+int ty_passes(struct run *r, const struct ty_pass *pass, size_t n)
+{
+	struct progress progress = { 0 };
+	char err[TY_ERR_MAX] = "";
+	int e = 0;
+	size_t i = 0;
+	if (isatty(STDERR_FILENO)) {
+		clock_gettime(CLOCK_MONOTONIC, &progress.start);
+		r->progress = show_progress;
+		r->progress_arg = &progress;
+	}
+	while (i < n && !(e = pass[i].run(r, err)))
+		i++;
+	r->progress = NULL;
+	if (progress.shown)
+		fprintf(stderr, "\r              \r");
+	if (!e && r->rule == TY_RULE_NONE) {
+		ty_say("there are no requests in %s: neither an accepted connection nor a marker was seen; "
+		       "--requests site:TEXT can cut a worker's time (tarry report says more)", r->opt.store);
+		return TY_EXIT_FAIL;
+	}
+	if (!e && !r->rows.n) {
+		ty_say("no request of %s is left%s", r->opt.store, r->where ? " by --where" : "");
+		return TY_EXIT_FAIL;
+	}
+	if (!e)
+		return 0;
+	ty_say("%s", *err ? err : strerror(-e));
+	/* the store was fine, an option was not */
+	return r->store && e == -EINVAL ? TY_EXIT_USAGE : TY_EXIT_FAIL;
+}

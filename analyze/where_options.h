@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the commands that read requests share: options, progress, and the
+ * passes up to the rows of requests. */
+#ifndef TY_WHERE_OPTIONS_H
+#define TY_WHERE_OPTIONS_H
+
+#include <argp.h>
+
+#include "analyze/run.h"
+
+/* Options of both; the command's own argp names it as child and hands it &options. */
+extern const struct argp ty_common_argp;
+
+int ty_parse_positive(const char *text, uint32_t *ret);   /* a whole number above 0 */
+int ty_parse_percent(const char *text, double *ret);      /* above 0, below 100 -> 0..1 */
+
+struct ty_pass {
+	const char *name;
+	int (*run)(struct run *r, char *err);
+};
+/* Runs the passes with progress on a terminal.  0, or an exit status after a line of complaint. */
+int ty_passes(struct run *r, const struct ty_pass *pass, size_t n);
+
+#endif
