@@ -13,6 +13,18 @@ static void fail(struct ty_cut *c, int64_t e)
 		c->error = (int)e;
 }
 
+static void take_threads(struct ty_cut *c, size_t first)
+{
+	struct run *r = c->r;
+	for (size_t i = first; i < r->t.nthreads; i++) {
+		const struct ty_thread_info *t = &r->t.threads[i];
+		c->th[i].process = t->process;
+		c->th[i].counted = t->process < r->t.nprocesses &&
+			(!r->opt.process || r->t.processes[t->process].pid == r->opt.process) &&
+			(!r->opt.thread || t->tid == r->opt.thread);
+	}
+}
+
 int ty_cut_init(struct ty_cut *c, struct run *r)
 {
 	memset(c, 0, sizeof *c);
@@ -24,16 +36,25 @@ int ty_cut_init(struct ty_cut *c, struct run *r)
 		return -ENOMEM;
 	memset(r->cover, 0, sizeof r->cover);
 	memset(r->ops, 0, (r->t.nops + 1) * sizeof *r->ops);
-	for (size_t i = 0; i < r->t.nthreads; i++) {
-		const struct ty_thread_info *t = &r->t.threads[i];
-		c->th[i].process = t->process;
-		c->th[i].counted = t->process < r->t.nprocesses &&
-			(!r->opt.process || r->t.processes[t->process].pid == r->opt.process) &&
-			(!r->opt.thread || t->tid == r->opt.thread);
-	}
+	take_threads(c, 0);
 	if (r->rule == TY_RULE_AUTO || r->rule == TY_RULE_SOCKET)
 		return ty_socket_init(c);
 	return r->rule == TY_RULE_MARKER ? ty_marks_init(c) : 0;
+}
+
+int ty_cut_grow(struct ty_cut *c, size_t threads_before, size_t processes_before)
+{
+	size_t n = c->r->t.nthreads;
+	struct ty_carrier *th = reallocarray(c->th, n + 1, sizeof *th);
+	if (!th)
+		return -ENOMEM;
+	memset(th + threads_before, 0, (n + 1 - threads_before) * sizeof *th);
+	c->th = th;
+	for (size_t i = 0; i < threads_before; i++)
+		if (th[i].own)
+			th[i].own->owner = &th[i].own; /* it has moved */
+	take_threads(c, threads_before);
+	return c->socket ? ty_socket_grow(c, processes_before) : 0;
 }
 
 /* A wait that ended in the window. */

@@ -75,6 +75,8 @@ struct ty_cut {
 int ty_cut_init(struct ty_cut *c, struct run *r);
 /* Consumes events in order of end.  0, or negative errno. */
 int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n);
+/* The tables of the run have more threads or processes than they had (a recording in progress, read on). */
+int ty_cut_grow(struct ty_cut *c, size_t threads_before, size_t processes_before);
 /* End of recording: closes what is open; decides the rule if it was auto. */
 int ty_cut_end(struct ty_cut *c);
 void ty_cut_free(struct ty_cut *c);
@@ -103,6 +105,7 @@ static inline void ty_cut_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_
 /* socket.c: descriptors and connections */
 int ty_socket_init(struct ty_cut *c);
 void ty_socket_until(struct ty_cut *c, uint64_t now); /* forks, execs and exits up to now */
+int ty_socket_grow(struct ty_cut *c, size_t processes_before);
 uint64_t ty_socket_next(const struct ty_cut *c);      /* when the next of them is */
 void ty_socket_event(struct ty_cut *c, const struct ty_ev *ev, uint32_t site);
 void ty_socket_free(struct ty_cut *c);

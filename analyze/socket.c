@@ -122,6 +122,24 @@ static int find_ancestors(const struct run *r, uint32_t *before)
 	return 0;
 }
 
+/* Starts and ends that are still to come. */
+static int list_changes(struct ty_socket *s, const struct run *r)
+{
+	struct change *v = reallocarray(s->change, r->t.nprocesses * 2 + 1, sizeof *v);
+	if (!v)
+		return -ENOMEM;
+	s->change = v;
+	s->nchange = s->at = 0;
+	for (uint32_t i = 0; i < r->t.nprocesses; i++) {
+		if (!s->p[i].started)
+			v[s->nchange++] = (struct change){ .at = r->t.processes[i].start, .process = i };
+		if (r->t.processes[i].end && !s->p[i].ended)
+			v[s->nchange++] = (struct change){ .at = r->t.processes[i].end, .process = i, .end = true };
+	}
+	qsort(v, s->nchange, sizeof *v, by_time);
+	return 0;
+}
+
 int ty_socket_init(struct ty_cut *c)
 {
 	struct run *r = c->r;
@@ -129,22 +147,28 @@ int ty_socket_init(struct ty_cut *c)
 	if (!s)
 		return -ENOMEM;
 	s->p = calloc(r->t.nprocesses + 1, sizeof *s->p);
-	s->change = calloc(r->t.nprocesses * 2 + 1, sizeof *s->change);
 	s->before = calloc(r->t.nprocesses + 1, sizeof *s->before);
-	if (!s->p || !s->change || !s->before || find_ancestors(r, s->before))
+	if (!s->p || !s->before || find_ancestors(r, s->before) || list_changes(s, r))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < r->t.nprocesses; i++) {
-		s->change[s->nchange++] = (struct change){ .at = r->t.processes[i].start, .process = i };
-		if (r->t.processes[i].end)
-			s->change[s->nchange++] =
-				(struct change){ .at = r->t.processes[i].end, .process = i, .end = true };
-	}
-	qsort(s->change, s->nchange, sizeof *s->change, by_time);
 	s->shutdown = UINT16_MAX;
 	for (size_t i = 0; i < r->t.nops; i++)
 		if (!strcmp(r->t.ops[i].name, "shutdown"))
 			s->shutdown = (uint16_t)i;
 	return 0;
+}
+
+int ty_socket_grow(struct ty_cut *c, size_t processes_before)
+{
+	struct ty_socket *s = c->socket;
+	size_t n = c->r->t.nprocesses;
+	struct table *p = reallocarray(s->p, n + 1, sizeof *p);
+	s->p = p ? p : s->p;
+	uint32_t *before = reallocarray(s->before, n + 1, sizeof *before);
+	s->before = before ? before : s->before;
+	if (!p || !before)
+		return -ENOMEM;
+	memset(p + processes_before, 0, (n + 1 - processes_before) * sizeof *p);
+	return find_ancestors(c->r, before) ? -ENOMEM : list_changes(s, c->r);
 }
 
 static void inherit(struct ty_cut *c, uint32_t p)
