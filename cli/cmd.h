@@ -12,6 +12,7 @@ enum { TY_EXIT_OK = 0, TY_EXIT_FAIL = 1, TY_EXIT_USAGE = 2 };
 	X(report, "name the wait sites that make latency vary")                   \
 	X(blame, "name who ended the waits, and the root causes behind them")      \
 	X(tree, "through which functions the variance of latency comes")         \
+	X(tail, "what distinguishes the slowest requests")                       \
 	X(info, "what a store holds: provenance, counts, losses, coverage")       \
 	X(dump, "events as text, one a line")                                     \
 	X(export, "folded stacks, pprof, Chrome trace or CSV for other programs")  \

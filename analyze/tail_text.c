@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tail for people.  Runs in readers.  Must stay true: the causes listed,
+ * the line that sums up the others, and running add up to the excess. */
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analyze/fmt.h"
+#include "analyze/report.h"
+#include "analyze/tail.h"
+
+#define WIDTH 132
+#define LINES 24          /* of one timeline */
+#define SHORT 0.002       /* of a request's latency: waits below that are summed up */
+#define WAKER_MAX 40
+
+static void heading(const char *text)
+{
+	bool bold = isatty(STDOUT_FILENO);
+	printf("\n%s%s%s\n", bold ? "\033[1m" : "", text, bold ? "\033[0m" : "");
+}
+
+/* "lock_row: pthread_cond_wait  on FILE" */
+static const char *site_words(const struct run *r, uint32_t site, unsigned width, char buf[1024])
+{
+	char name[TY_NAME_MAX], object[TY_NAME_MAX], text[TY_NAME_MAX * 3];
+	if (site == TY_SITE_HELD)
+		return "held up: its thread worked on another request";
+	const char *f = ty_site_function(r, site, name), *o = ty_site_object_name(r, site, object);
+	bool file = o && ty_class_has_fd(r->sites.v[site].cls);
+	snprintf(text, sizeof text, "%s%s%s%s%s", f, *f ? ": " : "", ty_site_operation(r, site), file ? "  on " : "",
+		 file ? o : "");
+	return ty_fmt_fit(buf, 1024, text, width);
+}
+
+static void show_header(const struct ty_tail *t)
+{
+	const struct run *r = t->r;
+	char a[TY_FMT], b[TY_FMT], c[TY_FMT], words[TY_NAME_MAX];
+	printf("tarry tail of %s%s\n", r->opt.store, r->store && ty_store_recording(r->store) ? " (still being recorded)" : "");
+	printf("%s requests", ty_fmt_count(a, t->n));
+	if (r->where)
+		printf(" where %s (%s others)", r->where->text, ty_fmt_count(b, r->counts.left_out));
+	printf(", rule %s, mean latency %s\n", ty_rule_name(r->rule), ty_fmt_ns(b, t->mean));
+	printf("the slowest %s took %s or more", ty_fmt_count(a, t->n_tail), ty_fmt_ns(b, (double)t->from));
+	printf(" (above %g %%): %s on average, an excess of %s over the mean\n", t->q * 100, ty_fmt_ns(a, t->mean_tail),
+	       ty_fmt_ns(c, t->excess));
+	const char *doubt = ty_shares_doubt(r, words);
+	if (doubt)
+		printf("%s\n", doubt);
+	else if (t->n_tail < 20)
+		printf("only %s requests are that slow: what follows is about them and no more (-q)\n",
+		       ty_fmt_count(a, t->n_tail));
+}
+
+static const char *cause_words(enum ty_cause cause)
+{
+	static const char *const words[] = { "other site", "more waits", "longer waits" };
+	return words[cause];
+}
+
+static void percent(double x, unsigned width)
+{
+	char a[TY_FMT];
+	printf("%*s", (int)width, isfinite(x) ? ty_fmt_percent(a, x) : "-");
+}
+
+static void show_site(const struct ty_tail_site *s)
+{
+	char a[TY_FMT], b[TY_FMT], c[64];
+	snprintf(c, sizeof c, "%.2f > %.2f", s->n, s->n_tail);
+	printf("%16s", c);
+	snprintf(c, sizeof c, "%s > %s", s->n > 0 ? ty_fmt_ns(a, s->t / s->n) : "-",
+		 s->n_tail > 0 ? ty_fmt_ns(b, s->t_tail / s->n_tail) : "-");
+	printf("%21s", c);
+	printf(isfinite(s->r2_count) ? "%6.2f" : "     -", s->r2_count);
+	printf(isfinite(s->r2_time) ? "%6.2f" : "     -", s->r2_time);
+}
+
+static void show_causes(const struct ty_tail *t, size_t top)
+{
+	double rest = 0;
+	char buf[1024];
+	heading("Causes: parts of the excess of the slowest requests over the mean");
+	printf("%4s%8s%8s  %-13s%16s%21s%6s%6s  %s\n", "", "part", "+-", "cause", "waits/req", "mean wait", "r2 n", "r2 t",
+	       "where");
+	printf("%4s%8s%8s  %-13s%16s%21s\n", "", "", "", "", "all > slowest", "all > slowest");
+	for (size_t i = 0; i < t->causes; i++) {
+		const struct ty_cause_row *c = &t->cause[i];
+		if (i >= top) {
+			rest += c->share;
+			continue;
+		}
+		printf("%4zu", i + 1);
+		percent(c->share, 8);
+		percent(c->se, 8);
+		printf("  %-13s", cause_words(c->cause));
+		show_site(&t->site[c->site]);
+		printf("  %s\n", site_words(t->r, c->site, WIDTH - 86, buf));
+	}
+	if (t->causes > top) {
+		printf("%4s", "");
+		percent(rest, 8);
+		printf("%8s  in %zu more causes (--top)\n", "", t->causes - top);
+	}
+	printf("%4s", "");
+	percent(t->running.share, 8);
+	percent(t->running.se, 8);
+	printf("  running: on a CPU, waiting for one, or waiting where it cannot be seen\n");
+}
+
+static void show_repeats(const struct ty_tail *t, size_t top)
+{
+	char buf[1024];
+	bool *seen = calloc(t->r->sites.n + 1, sizeof *seen);
+	heading("How often a request waits there: part of the slowest requests, and of the others");
+	printf("%14s", "waits");
+	for (unsigned k = 0; k < TY_REPEATS; k++)
+		printf("%8s", ty_repeat_name(k));
+	printf("\n");
+	for (size_t i = 0; seen && i < t->causes && i < top; i++) {
+		const struct ty_tail_site *s = &t->site[t->cause[i].site];
+		if (seen[t->cause[i].site])
+			continue;
+		seen[t->cause[i].site] = true;
+		for (int tail = 1; tail >= 0; tail--) {
+			uint64_t n = tail ? t->n_tail : t->n - t->n_tail;
+			printf("%14s", tail ? "slowest" : "others");
+			for (unsigned k = 0; k < TY_REPEATS; k++)
+				if (s->repeat[tail][k] && n)
+					percent((double)s->repeat[tail][k] / (double)n, 8);
+				else
+					printf("%8s", ".");
+			printf("  %s\n", tail ? site_words(t->r, t->cause[i].site, WIDTH - 88, buf) : "");
+		}
+	}
+	free(seen);
+}
+
+/* ---- timelines ---- */
+
+static const char *waker_words(const struct run *r, const struct ty_slow_wait *w, char buf[1024])
+{
+	char f[TY_NAME_MAX], fit[256];
+	const char *function;
+	buf[0] = 0;
+	if (w->waker >= r->t.nthreads)
+		return buf;
+	function = w->waker_path < r->t.npaths ? ty_path_function(r, w->waker_path, f) : "";
+	snprintf(buf, 1024, "woken by %.20s %u%s%s", r->t.threads[w->waker].name, r->t.threads[w->waker].tid,
+		 *function ? " in " : "", ty_fmt_fit(fit, sizeof fit, function, WAKER_MAX));
+	return buf;
+}
+
+static void show_line(double offset, double ns, const char *what)
+{
+	char a[TY_FMT];
+	printf("    %10s", ty_fmt_ns(a, offset));
+	printf("%10s  %s\n", ty_fmt_ns(a, ns), what);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const uint64_t *p = a, *q = b;
+	return *p != *q ? (*p > *q ? -1 : 1) : 0;
+}
+
+/* The shortest duration that is shown one by one. */
+static uint64_t show_from(const struct ty_slow *s)
+{
+	uint64_t least = (uint64_t)((double)(s->end - s->begin) * SHORT);
+	uint64_t *ns = calloc(s->waits + 1, sizeof *ns);
+	for (size_t i = 0; ns && i < s->waits; i++)
+		ns[i] = s->wait[i].part.end - s->wait[i].part.begin;
+	if (ns && s->waits > LINES) {
+		qsort(ns, s->waits, sizeof *ns, longest_first);
+		least = ns[LINES] + 1 > least ? ns[LINES] + 1 : least;
+	}
+	free(ns);
+	return least;
+}
+
+static void show_timeline(const struct ty_tail *t, const struct ty_slow *s)
+{
+	const struct run *r = t->r;
+	uint64_t at = s->begin, least = show_from(s), n = s->summed, ns = s->summed_ns;
+	uint64_t run = s->end - s->begin - s->summed_ns, gap = 0;
+	char buf[1024], waker[1024], line[2300];
+	for (size_t i = 0; i < s->waits; i++) {
+		const struct ty_part *p = &s->wait[i].part;
+		uint64_t d = p->end - p->begin;
+		run -= d;
+		gap += p->begin > at ? p->begin - at : 0;
+		at = p->end;
+		if (d < least) {
+			n++;
+			ns += d;
+			continue;
+		}
+		if ((double)gap >= (double)(s->end - s->begin) * 0.05)
+			show_line((double)(p->begin - gap - s->begin), (double)gap, "running");
+		gap = 0;
+		const char *who = waker_words(r, &s->wait[i], waker);
+		unsigned room = *who ? WIDTH - 26 - 2 - (unsigned)strlen(who) : WIDTH - 26;
+		snprintf(line, sizeof line, "%s  %s", site_words(r, p->site, room, buf), who);
+		show_line((double)(p->begin - s->begin), (double)d, line);
+	}
+	char a[TY_FMT], b[TY_FMT];
+	if (n)
+		printf("    %10s%10s  in %s shorter waits\n", "", ty_fmt_ns(a, (double)ns), ty_fmt_count(b, n));
+	printf("    %10s%10s  running in all\n", "", ty_fmt_ns(a, (double)run));
+}
+
+static void show_slowest(const struct ty_tail *t)
+{
+	const struct run *r = t->r;
+	char a[TY_FMT], b[TY_FMT];
+	heading("The slowest requests");
+	for (size_t i = 0; i < t->nslow; i++) {
+		const struct ty_slow *s = &t->slow[i];
+		const struct ty_thread_info *th = &r->t.threads[s->thread];
+		const char *label = r->store && s->cls != TY_NONE ? ty_store_label(r->store, s->cls) : "";
+		printf("%s%s  at %s after the start, thread %u", i ? "\n" : "", ty_fmt_ns(a, (double)(s->end - s->begin)),
+		       ty_fmt_ns(b, s->begin > r->start ? (double)(s->begin - r->start) : 0), th->tid);
+		printf(" (%s)%s%s\n", th->name, *label ? ", class " : "", label);
+		printf("    %10s%10s  %s\n", "offset", "duration", "where");
+		show_timeline(t, s);
+	}
+}
+
+int ty_tail_text(const struct ty_tail *t, size_t top, char *err)
+{
+	show_header(t);
+	if (t->valid) {
+		show_causes(t, top);
+		show_repeats(t, top);
+	} else {
+		printf("these requests are no slower than the mean: there is no tail\n");
+	}
+	show_slowest(t);
+	return fflush(stdout) || ferror(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+}
