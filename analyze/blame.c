@@ -14,7 +14,7 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
 	{ "by", 'b', "WHAT", 0, "book waits and releases by site (call path and operation, the default), function or "
 		"operation", 1 },
-	{ "top", 'k', "K", 0, "list only the first K of each table (default: 10, in JSON all)", 1 },
+	{ "top", 'k', "K", 0, "list only the first K of each table (default: 10; in JSON all, of chains 1000)", 1 },
 	{ "tail", 'q', "Q", 0, "tail shares above the quantile Q percent of latency (default 99)", 1 },
 	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
 	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-report(1))", 2 },

@@ -23,6 +23,7 @@ enum ty_blame_kind {
 	TY_K_POST,        /* a semaphore: no post yet */
 	TY_K_WAKE,        /* a futex: not woken yet */
 	TY_K_REACQUIRE,   /* a condition, signalled: its mutex was held */
+	TY_K_OWNER,       /* a lock: its release was not seen, but who owned it at the begin (no site) */
 	TY_K_WOKEN,       /* released, signalled or posted, but not running yet */
 	TY_K_KERNEL,      /* IO: completed by the kernel, for a device or a peer */
 	TY_K_TIMER,       /* slept, or timed out */
@@ -46,7 +47,7 @@ enum ty_blame_kind {
 #define TY_NEXT_ROOT (UINT32_MAX - 5)        /* the link stands for a root cause: site and kind */
 #define TY_NEXT_REAL(n) ((n) < TY_NEXT_ROOT)
 
-#define TY_CHAIN_MAX 6           /* links of a chain */
+#define TY_CHAIN_MAX 10          /* links of a chain */
 #define TY_LINKS_MAX (1u << 16)  /* beyond it chains are cut at their first link */
 #define TY_SEGS_MAX 8192u        /* of one wait; beyond it holders are not followed */
 #define TY_LAG_NS 200000000ull   /* a wake may come so much later than its time */
@@ -150,6 +151,7 @@ struct ty_blame {
 	struct ty_links links;
 	struct ty_wakes wakes;
 	struct ty_past *past; /* [nthreads] */
+	uint32_t *by_tid;     /* [nthreads] threads in order of tid, start */
 	uint64_t past_kept;
 	struct ty_order order;
 	struct ty_direct *direct; /* of the wait in hand: by holder */
@@ -179,6 +181,7 @@ int64_t ty_link_pair(struct ty_blame *b, uint32_t link);
 int64_t ty_link_root(struct ty_blame *b, uint32_t link);
 
 /* blame_wait.c: b->direct of a wait */
+int ty_blame_threads(struct ty_blame *b); /* b->by_tid */
 int ty_blame_direct(struct ty_blame *b, const struct ty_ev *ev);
 int ty_blame_wake(struct ty_blame *b, const struct ty_ev *ev);
 void ty_blame_acquired(struct ty_blame *b, const struct ty_ev *ev);

@@ -10,6 +10,7 @@
 #include "analyze/names.h"
 
 #define FORMAT 1
+#define CHAINS 1000 /* there may be tens of thousands, and the tail of them explains nothing */
 
 static json_t *real(double x)
 {
@@ -114,11 +115,12 @@ static json_t *chain(const struct ty_blame *b, uint32_t i)
 	return o;
 }
 
-static json_t *all(const struct ty_blame *b, const uint32_t *rank, size_t n,
+/* otherwise: how many if --top does not say. */
+static json_t *all(const struct ty_blame *b, const uint32_t *rank, size_t n, size_t otherwise,
 		   json_t *(*one)(const struct ty_blame *b, uint32_t i))
 {
 	json_t *a = json_array();
-	size_t top = b->r->opt.top ? b->r->opt.top : n;
+	size_t top = b->r->opt.top ? b->r->opt.top : otherwise;
 	for (size_t i = 0; i < n && i < top; i++)
 		json_array_append_new(a, one(b, rank[i]));
 	return a;
@@ -181,9 +183,9 @@ int ty_blame_json(struct ty_blame *b, char *err)
 	set(requests, "share_sum", q->valid ? real(q->sum) : json_null());
 	set(o, "requests", requests);
 	set(o, "classes", classes(b));
-	set(o, "pairs", all(b, b->rank_pairs, b->npairs, pair));
-	set(o, "roots", all(b, b->rank_roots, b->nroots, root));
-	set(o, "chains", all(b, b->rank_chains, b->nchains, chain));
+	set(o, "pairs", all(b, b->rank_pairs, b->npairs, b->npairs, pair));
+	set(o, "roots", all(b, b->rank_roots, b->nroots, b->nroots, root));
+	set(o, "chains", all(b, b->rank_chains, b->nchains, CHAINS, chain));
 	set(o, "limits", limits(b));
 	int e = json_dumpf(o, stdout, JSON_INDENT(1)) || putchar('\n') == EOF || fflush(stdout);
 	json_decref(o);

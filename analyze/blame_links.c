@@ -119,7 +119,7 @@ int64_t ty_link_root(struct ty_blame *b, uint32_t link)
 		k = b->links.v[k.next];
 	enum ty_blame_kind kind = (enum ty_blame_kind)k.kind;
 	uint32_t site = k.waiter;
-	if (ty_kind_named(kind) && kind != TY_K_WOKEN) {
+	if (ty_kind_named(kind) && kind != TY_K_WOKEN && k.holder != TY_NONE) {
 		site = k.holder;
 		kind = k.next == TY_NEXT_RUNNING ? TY_K_RUNNING : TY_K_CUT;
 	}
@@ -136,6 +136,7 @@ static const struct { const char *name, *words; } kinds[TY_K_KINDS] = {
 	[TY_K_POST] = { "post", "not posted yet" },
 	[TY_K_WAKE] = { "wake", "not woken yet" },
 	[TY_K_REACQUIRE] = { "reacquire", "re-acquiring the mutex" },
+	[TY_K_OWNER] = { "owner", "held by a thread whose release was not seen" },
 	[TY_K_WOKEN] = { "woken", "woken, not running yet" },
 	[TY_K_KERNEL] = { "kernel", "until the kernel completed it" },
 	[TY_K_TIMER] = { "timer", "slept or timed out" },

@@ -6,6 +6,8 @@
  * readers.  Must stay true: each view's shares sum to 1, as the report's do. */
 #include "analyze/blame.h"
 
+#include "analyze/fold.h"
+
 int ty_blame_init(struct ty_blame *b, struct run *r)
 {
 	memset(b, 0, sizeof *b);
@@ -17,6 +19,8 @@ int ty_blame_init(struct ty_blame *b, struct run *r)
 		e = ty_wakes_init(&b->wakes);
 	if (!e)
 		e = ty_order_init(&b->order);
+	if (!e)
+		e = ty_blame_threads(b);
 	b->past = calloc(r->t.nthreads + 1, sizeof *b->past);
 	return e ? e : b->past ? 0 : -ENOMEM;
 }
@@ -28,6 +32,7 @@ void ty_blame_free(struct ty_blame *b)
 	for (size_t i = 0; b->past && i < b->r->t.nthreads; i++)
 		free(b->past[i].v);
 	free(b->past);
+	free(b->by_tid);
 	free(b->direct);
 	free(b->seg);
 	free(b->part);
@@ -153,49 +158,14 @@ int ty_blame_events(struct ty_blame *b, const struct ty_ev *ev, size_t n)
 
 /* ---- views ---- */
 
-static int fold_row(struct ty_ledger *to, const struct ty_row *row, const uint32_t *site, const uint64_t *ns,
-		    const uint32_t *map, uint64_t *x, uint32_t **touched, uint64_t **xs, size_t *cap)
-{
-	struct ty_row out = *row;
-	size_t cap2 = *cap;
-	int e = TY_RESERVE(*touched, *cap, (size_t)row->n + 1, (size_t)256);
-	if (!e)
-		e = TY_RESERVE(*xs, cap2, (size_t)row->n + 1, (size_t)256);
-	if (e)
-		return e;
-	out.n = 0;
-	for (uint32_t i = 0; i < row->n; i++) {
-		uint32_t k = map[site[i]];
-		if (!x[k] && ns[i])
-			(*touched)[out.n++] = k;
-		x[k] += ns[i];
-	}
-	for (uint32_t i = 0; i < out.n; i++) {
-		(*xs)[i] = x[(*touched)[i]];
-		x[(*touched)[i]] = 0;
-	}
-	return ty_ledger_add(to, &out, *touched, *xs);
-}
-
 /* The requests again with each key replaced by map[key], and their shares. */
 static int view(struct ty_blame *b, const uint32_t *map, size_t n, struct ty_result *res)
 {
 	struct ty_ledger to = { .limit = (size_t)64 << 20 };
-	const struct ty_row *row;
-	const uint32_t *site;
-	const uint64_t *ns;
-	uint64_t *x = calloc(n, sizeof *x), *xs = NULL;
-	uint32_t *touched = NULL;
-	size_t cap = 0;
-	int e = x ? ty_ledger_rewind(&b->r->rows) : -ENOMEM;
-	while (!e && (e = ty_ledger_next(&b->r->rows, &row, &site, &ns)) == 1)
-		e = fold_row(&to, row, site, ns, map, x, &touched, &xs, &cap);
+	int e = ty_ledger_fold(&b->r->rows, map, n, &to);
 	if (!e)
 		e = ty_variance(&to, n, b->r->opt.tail, res);
 	ty_ledger_free(&to);
-	free(x);
-	free(xs);
-	free(touched);
 	return e;
 }
 

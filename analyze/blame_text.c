@@ -121,14 +121,15 @@ static void show_pair(const struct ty_blame *b, size_t number, uint32_t i)
 	printf("%10s %11s  %s\n", ty_fmt_ns(a, (double)k->total), ty_fmt_count(c, k->count),
 	       site_words(r, k->waiter, WIDTH - left, fit, sizeof fit));
 	printf("%*s", (int)left, "");
-	if (k->holder == TY_NONE) {
+	if (k->holder == TY_NONE && k->kind != TY_K_OWNER) {
 		const char *object = k->kind == TY_K_KERNEL ? ty_site_object_name(r, k->waiter, name) : NULL;
 		printf("%s%s%s\n", ty_kind_words(k->kind), object ? ": " : "",
 		       object ? ty_fmt_fit(fit, sizeof fit, object, 40) : "");
 		return;
 	}
-	printf("%s: %s\n", ty_kind_words(k->kind),
-	       site_words(r, k->holder, WIDTH - left - (unsigned)strlen(ty_kind_words(k->kind)) - 2, fit, sizeof fit));
+	unsigned width = WIDTH - left - (unsigned)strlen(ty_kind_words(k->kind)) - 2;
+	printf("%s%s%s\n", ty_kind_words(k->kind), k->holder != TY_NONE ? ": " : "",
+	       k->holder != TY_NONE ? site_words(r, k->holder, width, fit, sizeof fit) : "");
 	const struct ty_thread_info *t = k->thread < r->t.nthreads ? &r->t.threads[k->thread] : NULL;
 	printf("%*smostly thread %u %s", (int)left, "", t ? t->tid : 0, t ? ty_fmt_fit(fit, sizeof fit, t->name, 16) : "?");
 	held_for(k);

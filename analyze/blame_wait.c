@@ -56,6 +56,56 @@ static int turns(struct ty_blame *b, const struct ty_ev *ev, const struct ty_wak
 	return e;
 }
 
+/* ---- owners ---- */
+
+static int by_tid(const void *p, const void *q, void *arg)
+{
+	const struct ty_thread_info *t = arg;
+	const struct ty_thread_info *a = &t[*(const uint32_t *)p], *c = &t[*(const uint32_t *)q];
+	return a->tid != c->tid ? (a->tid < c->tid ? -1 : 1) : a->start < c->start ? -1 : a->start > c->start;
+}
+
+int ty_blame_threads(struct ty_blame *b)
+{
+	size_t n = b->r->t.nthreads;
+	b->by_tid = malloc((n + 1) * sizeof *b->by_tid);
+	if (!b->by_tid)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		b->by_tid[i] = i;
+	qsort_r(b->by_tid, n, sizeof *b->by_tid, by_tid, (void *)(uintptr_t)b->r->t.threads);
+	return 0;
+}
+
+/* The thread that had a tid at a time; TY_NONE: none that was recorded. */
+static uint32_t thread_of(const struct ty_blame *b, uint64_t tid, uint64_t when)
+{
+	size_t lo = 0, hi = b->r->t.nthreads;
+	while (lo < hi) { /* the first after (tid, when) */
+		size_t m = lo + (hi - lo) / 2;
+		const struct ty_thread_info *t = &b->r->t.threads[b->by_tid[m]];
+		if (t->tid < tid || (t->tid == tid && t->start <= when))
+			lo = m + 1;
+		else
+			hi = m;
+	}
+	return lo && b->r->t.threads[b->by_tid[lo - 1]].tid == tid ? b->by_tid[lo - 1] : TY_NONE;
+}
+
+/* A lock says who owns it; sometimes, and without a place. */
+static void name_owner(struct ty_blame *b, const struct ty_ev *ev)
+{
+	struct ty_direct *d = &b->direct[0];
+	if (b->ndirect != 1 || d->kind != TY_K_UNSEEN || ev->err || !ev->aux ||
+	    (ev->cls != TY_CLASS_MUTEX && ev->cls != TY_CLASS_RWLOCK))
+		return;
+	uint32_t t = thread_of(b, ev->aux, ev->begin);
+	if (t == TY_NONE || t == ev->thread)
+		return;
+	d->kind = TY_K_OWNER;
+	d->thread = t;
+}
+
 /* The signal that ended a wait: the first one in it that has not ended another wait. */
 static struct ty_wake *signal_of(const struct ty_waked *o, const struct ty_ev *ev)
 {
@@ -99,6 +149,7 @@ static int condition(struct ty_blame *b, const struct ty_ev *ev)
 int ty_blame_direct(struct ty_blame *b, const struct ty_ev *ev)
 {
 	const struct ty_waked *o;
+	int e;
 	b->ndirect = 0;
 	if (ev->kind == TY_EV_OPEN) /* its end is not known either */
 		return cut(b, ev->begin, ev->end, TY_K_UNSEEN, NULL);
@@ -110,9 +161,11 @@ int ty_blame_direct(struct ty_blame *b, const struct ty_ev *ev)
 	case TY_CLASS_SEM:
 	case TY_CLASS_FUTEX:
 		o = ty_wakes_find(&b->wakes, ev->object, ty_blame_space(b, ev));
-		return turns(b, ev, o, ev->begin,
-			     ev->cls == TY_CLASS_SEM ? TY_K_POST : ev->cls == TY_CLASS_FUTEX ? TY_K_WAKE : TY_K_HELD,
-			     by_itself(ev, TY_K_WOKEN), by_itself(ev, TY_K_UNSEEN));
+		e = turns(b, ev, o, ev->begin,
+			  ev->cls == TY_CLASS_SEM ? TY_K_POST : ev->cls == TY_CLASS_FUTEX ? TY_K_WAKE : TY_K_HELD,
+			  by_itself(ev, TY_K_WOKEN), by_itself(ev, TY_K_UNSEEN));
+		name_owner(b, ev);
+		return e;
 	case TY_CLASS_SLEEP:
 	case TY_CLASS_YIELD:
 		return cut(b, ev->begin, ev->end, ev->err == EINTR ? TY_K_INTERRUPTED : TY_K_TIMER, NULL);

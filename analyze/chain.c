@@ -11,7 +11,7 @@
 
 #define PAST_MIN 32u
 #define PAST_MAX 1024u
-#define PAST_ALL (2u << 20)    /* segments of all threads */
+#define PAST_ALL (1u << 20)    /* segments of all threads */
 #define KEEP_NS 2000000000ull
 
 static struct ty_seg *past_at(const struct ty_past *p, uint64_t i)

@@ -27,7 +27,7 @@ static const struct ty_op_info ops[NOPS] = {
 	[JOIN] = { "pthread_join", "thread", TY_CLASS_THREAD },
 };
 
-enum { THREADS = 12, PATHS = 8 }; /* threads 0..9 of process 0, 10 and 11 of process 1 */
+enum { THREADS = 16, PATHS = 8 }; /* threads 0..13 of process 0, the others of process 1 */
 static struct ty_process processes[2];
 static struct ty_thread_info threads[THREADS];
 static struct ty_path paths[PATHS];
@@ -43,7 +43,7 @@ static void begin(enum ty_rule rule)
 	for (unsigned i = 0; i < 2; i++)
 		processes[i] = (struct ty_process){ .pid = 100 + i, .parent = -1, .start = 1 };
 	for (unsigned i = 0; i < THREADS; i++)
-		threads[i] = (struct ty_thread_info){ .process = i >= 10, .tid = 100 + i, .name = "t" };
+		threads[i] = (struct ty_thread_info){ .process = i >= 14, .tid = 100 + i, .name = "t" };
 	for (unsigned i = 0; i < PATHS; i++)
 		group[i] = i;
 	run.t.ops = ops;
@@ -281,11 +281,11 @@ static void others(void)
 
 static void shared_objects(void)
 {
-	struct ty_ev ev = wake_ev(10, POST, 1, 150);
+	struct ty_ev ev = wake_ev(14, POST, 1, 150);
 	begin(TY_RULE_NONE);
 	feed(ev); /* another process's object at the same address */
 	waits(0, SEM, 1, 100, 160);
-	ev = wake_ev(10, POST, 2, 250);
+	ev = wake_ev(14, POST, 2, 250);
 	ev.flags = TY_F_SHARED;
 	feed(ev);
 	ev = wait_ev(0, SEM, 2, 200, 260);
@@ -293,8 +293,30 @@ static void shared_objects(void)
 	feed(ev);
 	done();
 	CU_ASSERT_EQUAL(nobody_ns(SEM, 0, TY_K_UNSEEN), 60);
-	CU_ASSERT_EQUAL(pair_ns(SEM, 0, TY_K_POST, POST, 10), 50);
+	CU_ASSERT_EQUAL(pair_ns(SEM, 0, TY_K_POST, POST, 14), 50);
 	check_sums(120);
+	finish();
+}
+
+static void owner(void)
+{
+	struct ty_ev ev = wait_ev(0, LOCK, 7, 100, 200);
+	begin(TY_RULE_NONE);
+	waits(1, FSYNC, 3, 110, 170);
+	ev.aux = 101; /* thread 1's tid, as the lock said it */
+	feed(ev);
+	ev.begin = 210;
+	ev.end = 230;
+	ev.aux = 999; /* not of this recording */
+	feed(ev);
+	done();
+	CU_ASSERT_EQUAL(nobody_ns(LOCK, 0, TY_K_OWNER), 100);
+	uint32_t io = find(site(FSYNC, 1), TY_K_KERNEL, TY_NONE, TY_NEXT_RUNNING);
+	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_OWNER, TY_NONE, io)), 60);
+	CU_ASSERT_EQUAL(root_ns(FSYNC, 1, TY_K_KERNEL), 120);
+	CU_ASSERT_EQUAL(root_ns(LOCK, 0, TY_K_OWNER), 40);
+	CU_ASSERT_EQUAL(nobody_ns(LOCK, 0, TY_K_UNSEEN), 20);
+	check_sums(180);
 	finish();
 }
 
@@ -374,10 +396,10 @@ static void cycle(void)
 static void depth(void)
 {
 	begin(TY_RULE_NONE);
-	waits(9, FSYNC, 3, 10, 20);
-	for (uint32_t t = 9; t > 0; t--) {
-		wakes(t, UNLOCK, 100 + t, 1000 - 100 * t);
-		waits(t - 1, LOCK, 100 + t, 10, 1000 - 100 * t);
+	waits(13, FSYNC, 3, 10, 20);
+	for (uint32_t t = 13; t > 0; t--) {
+		wakes(t, UNLOCK, 100 + t, 1400 - 100 * t);
+		waits(t - 1, LOCK, 100 + t, 10, 1400 - 100 * t);
 	}
 	done();
 	CU_ASSERT(blame.counts.deep > 0);
@@ -386,7 +408,7 @@ static void depth(void)
 		if (blame.links.v[i].kind && blame.links.v[i].depth > deepest)
 			deepest = blame.links.v[i].depth;
 	CU_ASSERT_EQUAL(deepest, TY_CHAIN_MAX);
-	check_sums(10 + 9 * 1000 - 100 * 45 - 90);
+	check_sums(10 + 13 * 1400 - 100 * 91 - 130);
 	finish();
 }
 
@@ -559,6 +581,7 @@ int main(void)
 	CU_add_test(s, "signals in turn, broadcast", signals_in_turn);
 	CU_add_test(s, "semaphores, futexes, timeouts, unknown", others);
 	CU_add_test(s, "objects of two processes", shared_objects);
+	CU_add_test(s, "release not seen, owner known", owner);
 	CU_add_test(s, "a wake that comes late", late_wake);
 	CU_add_test(s, "chain to IO", chain_to_io);
 	CU_add_test(s, "chain of three", chain_of_three);
