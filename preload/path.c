@@ -8,6 +8,7 @@
 #include "tarry/walk.h"
 
 #define KNOWN_PROBES 16u
+#define STACK_SPARE 48u /* chunks left for events when a stack of up to five is sent */
 
 static int is_known(struct ty_arena *a, uint64_t id)
 {
@@ -89,6 +90,10 @@ static void send_stack(struct ty_thread *t, uint64_t path, struct ty_frame_ref f
 	uint64_t total = ty_tls.hi - f.sp;
 	if (total > 65536)
 		total = 65536;
+	if (ty_ready_count(ty_proc.arena) < STACK_SPARE) { /* events come first */
+		ty_lose(t, TY_LOSS_STACK_DROPPED);
+		return;
+	}
 	for (uint64_t at = 0; at < total; at += PIECE) {
 		uint64_t n = total - at < PIECE ? total - at : PIECE;
 		uint32_t bytes = (uint32_t)(sizeof(struct ty_rec_stack) + ((n + 7) & ~7ull));

@@ -215,6 +215,14 @@ static inline uint32_t ty_ready_take(struct ty_arena *a)
 	}
 }
 
+/* Chunks ready now, more or less: for giving up what is optional in time. */
+static inline uint64_t ty_ready_count(struct ty_arena *a)
+{
+	uint64_t t = atomic_load_explicit(&a->ready_take, memory_order_relaxed);
+	uint64_t p = atomic_load_explicit(&a->ready_put, memory_order_relaxed);
+	return p > t ? p - t : 0;
+}
+
 /* Recorder only.  The chunk's header is zero.  False when the queue is full. */
 static inline int ty_ready_put(struct ty_arena *a, uint32_t chunk)
 {
