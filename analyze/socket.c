@@ -162,12 +162,14 @@ int ty_socket_grow(struct ty_cut *c, size_t processes_before)
 	struct ty_socket *s = c->socket;
 	size_t n = c->r->t.nprocesses;
 	struct table *p = reallocarray(s->p, n + 1, sizeof *p);
-	s->p = p ? p : s->p;
-	uint32_t *before = reallocarray(s->before, n + 1, sizeof *before);
-	s->before = before ? before : s->before;
-	if (!p || !before)
+	if (!p)
 		return -ENOMEM;
 	memset(p + processes_before, 0, (n + 1 - processes_before) * sizeof *p);
+	s->p = p;
+	uint32_t *before = reallocarray(s->before, n + 1, sizeof *before);
+	if (!before)
+		return -ENOMEM;
+	s->before = before;
 	return find_ancestors(c->r, before) ? -ENOMEM : list_changes(s, c->r);
 }
 

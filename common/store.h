@@ -81,6 +81,9 @@ struct ty_thread_info {
 	const uint64_t *fast;     /* [ops] calls not recorded as events (uncontended, counted) */
 	const uint64_t *recorded; /* [ops] events */
 	const uint64_t *loss;     /* [losses] */
+	/* the wait it was in when this was written, while it lived; open_begin 0: none */
+	uint64_t open_begin;
+	uint32_t open_path;
 };
 
 struct ty_module_info {

@@ -128,6 +128,10 @@ char *ty_row_counters(const struct ty_thread_info *t, size_t ops, size_t losses)
 	add(&o, "fast", pairs(t->fast, ops));
 	add(&o, "recorded", pairs(t->recorded, ops));
 	add(&o, "loss", pairs(t->loss, losses));
+	if (t->open_begin) {
+		add_num(&o, "open_begin", t->open_begin);
+		add_num(&o, "open_path", t->open_path);
+	}
 	return done(o);
 }
 
@@ -287,6 +291,8 @@ int ty_get_counters(struct ty_mem *m, const MDB_val *v, struct ty_thread_info *t
 	t->fast = unpair(m, o, "fast", ops, &ok);
 	t->recorded = unpair(m, o, "recorded", ops, &ok);
 	t->loss = unpair(m, o, "loss", losses, &ok);
+	t->open_begin = num(o, "open_begin");
+	t->open_path = (uint32_t)num(o, "open_path");
 	return end(o, ok);
 }
 

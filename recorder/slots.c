@@ -62,6 +62,22 @@ void ty_slot_register(struct ty_recorder *r, uint16_t slot)
 	ty_thread_store(r, slot, 0);
 }
 
+/* The wait that a living thread is in, for those who read along: no event may
+ * ever have named its path. */
+static void open_now(struct ty_recorder *r, const struct ty_slot *s, struct ty_thread *t, struct ty_thread_info *info)
+{
+	uint32_t seq = atomic_load_explicit(&t->wait_seq, memory_order_acquire);
+	uint32_t op = atomic_load_explicit(&t->wait_op, memory_order_relaxed);
+	uint64_t begin = atomic_load_explicit(&t->wait_begin, memory_order_relaxed);
+	uint64_t path = atomic_load_explicit(&t->wait_path, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if ((seq & 1) || seq != atomic_load_explicit(&t->wait_seq, memory_order_relaxed) || op >= TY_OP_COUNT ||
+	    begin == s->last_begin || (path >> 63 && !ty_path_known(r, path)))
+		return;
+	info->open_begin = begin;
+	info->open_path = ty_path_resolve(r, r->reg.process[s->process], path, path >> 63 ? 0 : TY_F_NO_PATH);
+}
+
 void ty_thread_store(struct ty_recorder *r, uint16_t slot, uint64_t end)
 {
 	struct ty_slot *s = &r->reg.slot[slot];
@@ -87,6 +103,8 @@ void ty_thread_store(struct ty_recorder *r, uint16_t slot, uint64_t end)
 		info.runq_ns = s->runq - s->runq0;
 		info.waits_ns = s->last_waits - s->first_waits;
 	}
+	if (!end)
+		open_now(r, s, t, &info);
 	ty_writer_thread(r->writer, s->thread, &info);
 	s->dirty = false;
 }
