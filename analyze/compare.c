@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `tarry compare`: options, and the passes over both recordings.  Runs in
+ * readers.  Must stay true: exit status 1 means a regression or a failure, and
+ * nothing else. */
+#include "analyze/compare.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/fold.h"
+#include "cli/cmd.h"
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
+	{ "tolerance", 't', "PERCENT", 0, "a change of a metric is none below this, nor below three times the variation "
+		"that the base has between its own blocks of time (default 5)", 1 },
+	{ "top", 'k', "K", 0, "list only the K sites that changed most (default: 10, in JSON all)", 1 },
+	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
+	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-report(1))", 2 },
+	{ 0 }
+};
+
+struct asked { struct ty_options opt; const char *store[2]; double floor; };
+
+static int parse_number(const char *text, double least, double most, double *ret)
+{
+	char *end;
+	double x = strtod(text, &end);
+	if (end == text || *end || !(x >= least && x <= most))
+		return -EINVAL;
+	*ret = x;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct asked *a = state->input;
+	double x = 0;
+	int bad = 0;
+	switch (key) {
+	case 'j': a->opt.json = true; break;
+	case 't':
+		bad = parse_number(arg, 0, 1000, &x);
+		a->floor = x / 100;
+		break;
+	case 'k':
+		bad = parse_number(arg, 1, 1e6, &x) || x != floor(x);
+		a->opt.top = (uint32_t)x;
+		break;
+	case 'r': a->opt.requests = arg; break;
+	case 'w': a->opt.where = arg; break;
+	case ARGP_KEY_ARG:
+		if (a->store[1])
+			argp_error(state, "two stores at a time, not also '%s'", arg);
+		a->store[a->store[0] ? 1 : 0] = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!a->store[1])
+			argp_error(state, "which two stores? The base, then the new one.");
+		break;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+	if (bad)
+		argp_error(state, "'%s' makes no sense there", arg);
+	return 0;
+}
+
+/* ---- provenance ---- */
+
+/* A value of the store's meta as a person reads it; the empty string if there is none. */
+static char *meta_words(const struct run *r, const char *key)
+{
+	const char *value = r->store ? ty_store_meta(r->store, key) : NULL;
+	json_t *j = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL, *word;
+	char *text = NULL;
+	size_t i, len = 0;
+	if (json_is_string(j)) {
+		text = strdup(json_string_value(j));
+	} else if (json_is_array(j)) {
+		FILE *out = open_memstream(&text, &len);
+		json_array_foreach(j, i, word)
+			if (out)
+				fprintf(out, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
+		if (out)
+			fclose(out);
+	} else if (value) {
+		text = strdup(value);
+	}
+	json_decref(j);
+	return text ? text : strdup("");
+}
+
+size_t ty_provenance(const struct ty_comparison *c, struct ty_provenance ret[8])
+{
+	static const char *const keys[] = { "host", "kernel", "cpu", "cores", "glibc", "command", "config", "tool" };
+	size_t n = 0;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		char *a = meta_words(&c->run[0], keys[i]), *b = meta_words(&c->run[1], keys[i]);
+		if (a && b && strcmp(a, b)) {
+			ret[n++] = (struct ty_provenance){ keys[i], { a, b } };
+			continue;
+		}
+		free(a);
+		free(b);
+	}
+	return n;
+}
+
+/* ---- both ---- */
+
+static int read_one(struct run *r, bool *usage, char *err)
+{
+	int e = ty_pass_load(r, err);
+	*usage = e == -EINVAL && r->store; /* the store was fine, an option was not */
+	if (!e)
+		e = ty_pass_names(r, err);
+	if (!e)
+		e = ty_pass_cut(r, err);
+	return e;
+}
+
+static int measure(struct ty_comparison *c, char *err)
+{
+	int e = ty_match_sides(&c->match, &c->run[0], &c->run[1]);
+	for (int i = 0; !e && i < 2; i++) {
+		struct ty_ledger rows = { .limit = (size_t)64 << 20 };
+		e = ty_ledger_fold(&c->run[i].rows, c->match.of[i], c->match.n, &rows);
+		if (!e)
+			e = ty_side_take(&c->side[i], &rows, c->match.n, c->match.waits[i]);
+		ty_ledger_free(&rows);
+	}
+	c->requests = c->side[0].n && c->side[1].n;
+	if (!e)
+		e = ty_compare(&c->found, &c->side[0], &c->side[1], c->match.n, c->floor);
+	return e ? ty_err(err, e, "comparing: %s", strerror(-e)) : 0;
+}
+
+int cmd_compare(int argc, char **argv)
+{
+	struct asked a = { .floor = TY_SIDE_FLOOR, .opt.tail = 0.99 };
+	struct ty_comparison c = { 0 };
+	const struct argp argp = { options, parse, "BASE NEW",
+		"Compares two recordings: latency, and what each wait site takes of it.\v"
+		"A metric is judged only if it is steady in the base.  Exit status: 0 no regression, "
+		"1 a regression or a failure, 2 usage.", NULL, NULL, NULL };
+	char err[TY_ERR_MAX] = "";
+	bool usage = false;
+	static char name[] = "tarry compare"; /* as usage and errors call us */
+	int e = 0;
+	argv[0] = name;
+	argp_err_exit_status = TY_EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return TY_EXIT_USAGE;
+	c.floor = a.floor;
+	for (int i = 0; !e && i < 2; i++) {
+		c.run[i].opt = a.opt;
+		c.run[i].opt.store = a.store[i];
+		e = read_one(&c.run[i], &usage, err);
+	}
+	if (!e)
+		e = measure(&c, err);
+	if (!e)
+		e = a.opt.json ? ty_compare_json(&c, err) : ty_compare_text(&c, err);
+	if (e)
+		ty_say("%s", *err ? err : strerror(-e));
+	bool worse = c.found.worse > 0;
+	ty_compared_free(&c.found);
+	ty_side_free(&c.side[0]);
+	ty_side_free(&c.side[1]);
+	ty_match_free(&c.match);
+	ty_run_free(&c.run[0]);
+	ty_run_free(&c.run[1]);
+	return usage ? TY_EXIT_USAGE : e || worse ? TY_EXIT_FAIL : TY_EXIT_OK;
+}

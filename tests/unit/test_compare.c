@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Comparing two sides: the values and the tolerance rule against hand-made
+ * numbers, false alarms over 200 pairs of recordings of the same thing, a
+ * slowdown of 25 % found, and sites of two builds matched.  Seeds are fixed. */
+#include <CUnit/Basic.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/compare.h"
+#include "tarry/event.h"
+
+enum { SITES = 5 }; /* 0: held up */
+
+static uint64_t seed;
+static double uniform(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
+}
+static double exponential(double mean) { return -mean * log(uniform()); }
+static double normal(void) { return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform()); }
+
+/* A recording: three sites of different kinds, load that drifts by `drift`, everything times `scale`. */
+static void record(struct ty_side *s, size_t n, double drift, double scale, double scale_site2)
+{
+	struct ty_ledger rows = { 0 };
+	uint64_t waits[SITES] = { 0 }, end = 1000;
+	const uint32_t site[4] = { 1, 2, 3, 4 };
+	double load = 0;
+	for (size_t i = 0; i < n; i++) {
+		load = 0.999 * load + drift * sqrt(1 - 0.999 * 0.999) * normal();
+		double f = scale * exp(load);
+		uint64_t ns[4] = {
+			(uint64_t)(f * exponential(40000)),
+			(uint64_t)(f * scale_site2 * (60000 + 20000 * uniform())),
+			uniform() < 0.02 ? (uint64_t)(f * exponential(1500000)) : 0,
+			(uint64_t)(f * 200 * uniform()),
+		};
+		uint64_t latency = (uint64_t)(f * (50000 + exponential(20000)));
+		for (unsigned k = 0; k < 4; k++) {
+			latency += ns[k];
+			waits[site[k]] += ns[k] > 0;
+		}
+		end += latency;
+		struct ty_row row = { .end = end, .latency = latency, .cls = UINT32_MAX, .n = 4 };
+		CU_ASSERT_FATAL(ty_ledger_add(&rows, &row, site, ns) == 0);
+	}
+	CU_ASSERT_FATAL(ty_side_take(s, &rows, SITES, waits) == 0);
+	ty_ledger_free(&rows);
+}
+
+/* ---- numbers ---- */
+
+static void values(void)
+{
+	/* 400 requests, put in backwards; those of block b take 1000 + 10 b, half of it at site 1 */
+	struct ty_ledger rows = { 0 };
+	uint64_t waits[2] = { 0, 400 };
+	struct ty_side s;
+	for (unsigned i = 400; i-- > 0;) {
+		uint64_t l = 1000 + 10 * (i / 20), half = l / 2;
+		struct ty_row row = { .end = 100000 + 10 * i, .latency = l, .cls = UINT32_MAX, .n = 1 };
+		uint32_t site = 1;
+		CU_ASSERT_FATAL(ty_ledger_add(&rows, &row, &site, &half) == 0);
+	}
+	CU_ASSERT_FATAL(ty_side_take(&s, &rows, 2, waits) == 0);
+	double dev = 10 * sqrt((20.0 * 20 - 1) / 12), sample = dev * sqrt(20.0 / 19); /* of 0..19, times 10 */
+	CU_ASSERT_EQUAL(s.n, 400);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_MEAN].value, 1095, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_SD].value, dev, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_P50].value, 1090, 0);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_P95].value, 1180, 0);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_MAX].value, 1190, 0);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_RMS].value, sqrt(1095.0 * 1095 + dev * dev), 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_MEAN].block[3], 1030, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_MEAN].cv, sample / 1095, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(s.latency[TY_M_MEAN].se, 1.0679 * sample / sqrt(20), 1e-6);
+	CU_ASSERT_EQUAL(s.latency[TY_M_MEAN].counts, 400);
+	CU_ASSERT_EQUAL(s.latency[TY_M_P95].counts, 20);
+	CU_ASSERT_EQUAL(s.latency[TY_M_MAX].counts, 1);
+	CU_ASSERT_DOUBLE_EQUAL(s.site[1].value, 547.5, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(s.site[1].block[3], 515, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(s.site[2].value, 547.5, 1e-9); /* running */
+	CU_ASSERT_DOUBLE_EQUAL(s.res.site[1].share, 0.5, 1e-9);
+	ty_side_free(&s);
+	ty_ledger_free(&rows);
+}
+
+static struct ty_measure constant(double value, double cv, uint64_t counts)
+{
+	return (struct ty_measure){ .value = value, .cv = cv, .se = value * cv / sqrt(TY_SIDE_BLOCKS), .counts = counts };
+}
+
+static enum ty_verdict verdict(struct ty_measure base, struct ty_measure now, double floor)
+{
+	struct ty_measure at[2][2]; /* one site, and running */
+	memset(at, 0, sizeof at);
+	at[0][1] = base;
+	at[1][1] = now;
+	struct ty_side a = { .site = at[0] }, b = { .site = at[1] };
+	struct ty_compared c;
+	a.latency[TY_M_MEAN] = constant(1000, 0, 1000);
+	CU_ASSERT_FATAL(ty_compare(&c, &a, &b, 1, floor) == 0);
+	enum ty_verdict v = c.site[1].verdict;
+	CU_ASSERT_EQUAL(c.judged, v <= TY_V_WORSE);
+	CU_ASSERT_EQUAL(c.worse, v == TY_V_WORSE);
+	ty_compared_free(&c);
+	return v;
+}
+
+static void rule(void)
+{
+	/* the floor */
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(104.9, 0.001, 500), 0.05), TY_V_SAME);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(105.1, 0.001, 500), 0.05), TY_V_WORSE);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(94.9, 0.001, 500), 0.05), TY_V_BETTER);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(105.1, 0.001, 500), 0.10), TY_V_SAME);
+	/* three times the base's variation */
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.04, 500), constant(111.9, 0.001, 500), 0.05), TY_V_SAME);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.04, 500), constant(112.1, 0.001, 500), 0.05), TY_V_WORSE);
+	/* three standard errors, here the new one's: 0.2 / sqrt(20) * 1.125 = 5 % */
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(112.5, 0.2, 500), 0.05), TY_V_SAME);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(125, 0.2, 500), 0.05), TY_V_WORSE);
+	/* not judged */
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(300, 0.01, 500), 0.05), TY_V_VARIES);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.01, 99), constant(300, 0.01, 500), 0.05), TY_V_FEW);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.01, 500), constant(300, 0.01, 99), 0.05), TY_V_FEW);
+	CU_ASSERT_EQUAL(verdict(constant(100, NAN, 500), constant(300, 0.01, 500), 0.05), TY_V_FEW);
+	CU_ASSERT_EQUAL(verdict(constant(9, 0.01, 500), constant(9.9, 0.01, 500), 0.05), TY_V_SMALL);
+	CU_ASSERT_EQUAL(verdict(constant(9, 0.01, 500), constant(90, 0.01, 500), 0.05), TY_V_WORSE);
+	CU_ASSERT_EQUAL(verdict((struct ty_measure){ 0 }, constant(300, 0.01, 500), 0.05), TY_V_ONE_SIDE);
+}
+
+/* ---- alarms ---- */
+
+static void false_alarms(void)
+{
+	unsigned alarms = 0, judged = 0;
+	seed = 20240229;
+	for (unsigned i = 0; i < 200; i++) {
+		struct ty_side a, b;
+		struct ty_compared c;
+		double drift = 0.02 * (i % 4); /* steady, and ever less so */
+		record(&a, 2000, drift, 1, 1);
+		record(&b, 2000, drift, 1, 1);
+		CU_ASSERT_FATAL(ty_compare(&c, &a, &b, SITES, TY_SIDE_FLOOR) == 0);
+		alarms += c.worse > 0;
+		judged += c.judged;
+		ty_compared_free(&c);
+		ty_side_free(&a);
+		ty_side_free(&b);
+	}
+	printf(" %u of 200 pairs, %u metrics judged ", alarms, judged);
+	CU_ASSERT(alarms <= 10);
+	CU_ASSERT(judged >= 200 * 2); /* silence is not accuracy */
+}
+
+static void slowdown(void)
+{
+	unsigned found = 0, better = 0;
+	seed = 7;
+	for (unsigned i = 0; i < 20; i++) {
+		struct ty_side a, b;
+		struct ty_compared c;
+		record(&a, 20000, 0.01, 1, 1);
+		record(&b, 20000, 0.01, 1.25, 1);
+		CU_ASSERT_FATAL(ty_compare(&c, &a, &b, SITES, TY_SIDE_FLOOR) == 0);
+		found += c.latency[TY_M_MEAN].verdict == TY_V_WORSE && c.site[2].verdict == TY_V_WORSE;
+		CU_ASSERT_DOUBLE_EQUAL(c.site[2].change, 0.25, 5 * c.site[2].change_se + 1e-3);
+		ty_compared_free(&c);
+		CU_ASSERT_FATAL(ty_compare(&c, &b, &a, SITES, TY_SIDE_FLOOR) == 0);
+		better += c.worse == 0 && c.better > 0;
+		ty_compared_free(&c);
+		ty_side_free(&a);
+		ty_side_free(&b);
+	}
+	CU_ASSERT_EQUAL(found, 20);
+	CU_ASSERT_EQUAL(better, 20);
+}
+
+/* One site is slower: that one is named, and no other. */
+static void one_site(void)
+{
+	struct ty_side a, b;
+	struct ty_compared c;
+	seed = 99;
+	record(&a, 20000, 0, 1, 1);
+	record(&b, 20000, 0, 1, 1.25);
+	CU_ASSERT_FATAL(ty_compare(&c, &a, &b, SITES, TY_SIDE_FLOOR) == 0);
+	CU_ASSERT_EQUAL(c.site[2].verdict, TY_V_WORSE);
+	CU_ASSERT_EQUAL(c.site[1].verdict, TY_V_SAME);
+	CU_ASSERT_EQUAL(c.site[4].verdict, TY_V_SMALL);
+	CU_ASSERT_EQUAL(c.site[SITES].verdict, TY_V_SAME);
+	CU_ASSERT_EQUAL(c.rank[0], 2);
+	ty_compared_free(&c);
+	ty_side_free(&a);
+	ty_side_free(&b);
+}
+
+static void nothing(void)
+{
+	struct ty_ledger rows = { 0 };
+	struct ty_side a, b;
+	struct ty_compared c;
+	uint64_t waits[SITES] = { 0 };
+	seed = 3;
+	CU_ASSERT_FATAL(ty_side_take(&a, &rows, SITES, waits) == 0);
+	record(&b, 39, 0, 1, 1); /* too few for blocks */
+	CU_ASSERT_FALSE(b.blocks);
+	CU_ASSERT_FATAL(ty_compare(&c, &a, &b, SITES, TY_SIDE_FLOOR) == 0);
+	CU_ASSERT_EQUAL(c.judged, 0);
+	ty_compared_free(&c);
+	CU_ASSERT_FATAL(ty_compare(&c, &b, &b, SITES, TY_SIDE_FLOOR) == 0);
+	CU_ASSERT_EQUAL(c.judged, 0);
+	ty_compared_free(&c);
+	ty_side_free(&a);
+	ty_side_free(&b);
+}
+
+/* ---- sites of two recordings ---- */
+
+static const struct ty_op_info ops[2][2] = {
+	{ { "fsync", "sync", TY_CLASS_SYNC }, { "read", "read", TY_CLASS_READ } },
+	{ { "read", "read", TY_CLASS_READ }, { "fsync", "sync", TY_CLASS_SYNC } }, /* other numbers */
+};
+static const struct ty_module_info modules[2][2] = {
+	{ { .path = "/bin/a", .build_id = "aa" }, { .path = "/lib/b.so", .build_id = "bb" } },
+	{ { .path = "/lib/b.so", .build_id = "bb" }, { .path = "/opt/a", .build_id = "aa" } },
+};
+static const struct ty_frame frames[2][3] = {
+	{ { .module = 1, .offset = 0x10 }, { .module = 0, .offset = 0x20 }, { .module = 0, .offset = 0x30 } },
+	{ { .module = 0, .offset = 0x10 }, { .module = 1, .offset = 0x20 }, { .module = 1, .offset = 0x40 } },
+};
+static const struct ty_path paths[2][2] = {
+	{ { .count = 2, .frames = &frames[0][0] }, { .count = 2, .frames = &frames[0][1] } },
+	{ { .count = 2, .frames = &frames[1][0] }, { .count = 2, .frames = &frames[1][1] } },
+};
+
+static void sites(void)
+{
+	static uint32_t group[2] = { 0, 1 };
+	static uint8_t kind[2];
+	static struct run r[2];
+	struct ty_match m;
+	for (unsigned i = 0; i < 2; i++) {
+		r[i].t.ops = ops[i];
+		r[i].t.nops = 2;
+		r[i].t.modules = modules[i];
+		r[i].t.nmodules = 2;
+		r[i].t.paths = paths[i];
+		r[i].t.npaths = 2;
+		r[i].names.group = group;
+		r[i].names.kind = kind;
+		r[i].names.ngroups = 2;
+		CU_ASSERT_FATAL(ty_sites_init(&r[i].sites, TY_BY_SITE, group, 2, 2, 2) == 0);
+		for (uint32_t path = 0; path < 2; path++) {
+			struct ty_ev ev = { .op = (uint16_t)i, .path = path, .cls = TY_CLASS_SYNC }; /* fsync */
+			int64_t k = ty_sites_key(&r[i].sites, &ev);
+			r[i].sites.v[k].waits = 10 * (path + 1);
+		}
+		struct ty_ev other = { .op = (uint16_t)!i, .path = 0, .cls = TY_CLASS_READ };
+		CU_ASSERT(ty_sites_key(&r[i].sites, &other) > 0);
+	}
+	CU_ASSERT_FATAL(ty_match_sides(&m, &r[0], &r[1]) == 0);
+	CU_ASSERT_EQUAL(m.n, 5); /* held up, fsync and read of the first path, fsync of two others */
+	CU_ASSERT_EQUAL(m.of[0][0], m.of[1][0]);
+	CU_ASSERT_EQUAL(m.of[0][1], m.of[1][1]);
+	CU_ASSERT_NOT_EQUAL(m.of[0][2], m.of[1][2]);
+	CU_ASSERT_EQUAL(m.of[0][3], m.of[1][3]);
+	CU_ASSERT_EQUAL(m.waits[0][m.of[0][1]], 10);
+	CU_ASSERT_EQUAL(m.waits[1][m.of[1][2]], 20);
+	CU_ASSERT_EQUAL(m.key[0][m.of[1][2]], TY_NONE);
+	ty_match_free(&m);
+	ty_sites_free(&r[0].sites);
+	ty_sites_free(&r[1].sites);
+}
+
+int main(void)
+{
+	CU_initialize_registry();
+	CU_pSuite s = CU_add_suite("compare", NULL, NULL);
+	CU_add_test(s, "values and blocks", values);
+	CU_add_test(s, "tolerance rule", rule);
+	CU_add_test(s, "false alarms in 200 pairs of the same", false_alarms);
+	CU_add_test(s, "25 % slower", slowdown);
+	CU_add_test(s, "one site slower", one_site);
+	CU_add_test(s, "nothing to judge", nothing);
+	CU_add_test(s, "sites of two recordings", sites);
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	unsigned failed = CU_get_number_of_failures();
+	CU_cleanup_registry();
+	return failed != 0;
+}
