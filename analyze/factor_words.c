@@ -124,7 +124,9 @@ const char *ty_factor_sentence(const struct ty_tree *t, const struct ty_factor *
 {
 	uint32_t node = f->place[0].a;
 	char a[512], b[512];
-	if (f->b != TY_NONE)
+	if (f->b == f->a)
+		snprintf(buf, size, "%s is long in several places in the same requests", fit(a, t->name[f->a]));
+	else if (f->b != TY_NONE)
 		snprintf(buf, size, "%s and %s are long in the same requests", fit(a, t->name[f->a]),
 			 fit(b, t->name[f->b]));
 	else if (t->v[node].kind == TY_NODE_WAIT)

@@ -211,7 +211,7 @@ static int find_root(struct ty_tree *t, const struct run *r, const char *text, c
 	}
 	struct ty_near near = { .text = text };
 	char words[512];
-	ty_near_functions(&near, r);
+	ty_near_functions(&near, r, false);
 	return ty_err(err, -EINVAL, "--root: %s function '%.60s' in this recording; nearest: %s",
 		      f.parts ? "more than one" : "no", text, ty_near_words(&near, words));
 }

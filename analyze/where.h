@@ -68,8 +68,8 @@ struct ty_near {
 	struct { unsigned distance; char name[96]; } best[TY_NEAR]; /* nearest first */
 };
 void ty_near_add(struct ty_near *n, const char *candidate);
-/* All functions and modules of the recording's call paths, and its operations. */
-int ty_near_functions(struct ty_near *n, const struct run *r);
+/* All functions of the recording's call paths, modules of those without a name; and its operations. */
+void ty_near_functions(struct ty_near *n, const struct run *r, bool operations);
 /* "a, b or c"; "" if there was no candidate. */
 const char *ty_near_words(const struct ty_near *n, char buf[512]);
 

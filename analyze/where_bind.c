@@ -35,7 +35,7 @@ static int bind_site(struct ty_where_node *n, const struct run *r, char *err)
 	if (any)
 		return 0;
 	struct ty_near near = { .text = n->text };
-	ty_near_functions(&near, r);
+	ty_near_functions(&near, r, true);
 	return not_there(n, "no call path and no operation has", &near, err);
 }
 

@@ -14,13 +14,11 @@
 
 #define WORD 64
 
-/* Letters that must change to turn a into b, both cut to WORD; case does not count. */
+/* Letters that must change to turn a into some part of b, both cut to WORD; case does not count. */
 static unsigned distance(const char *a, const char *b)
 {
-	unsigned row[WORD + 1];
+	unsigned row[WORD + 1] = { 0 }, best;
 	size_t n = strnlen(b, WORD), m = strnlen(a, WORD);
-	for (size_t j = 0; j <= n; j++)
-		row[j] = (unsigned)j;
 	for (size_t i = 1; i <= m; i++) {
 		unsigned corner = row[0];
 		row[0] = (unsigned)i;
@@ -32,7 +30,11 @@ static unsigned distance(const char *a, const char *b)
 				row[j] = change;
 		}
 	}
-	return row[n];
+	best = row[0];
+	for (size_t j = 1; j <= n; j++)
+		best = row[j] < best ? row[j] : best;
+	/* of equal ones the one of the most similar length */
+	return best * WORD + (unsigned)(n > m ? n - m : m - n);
 }
 
 void ty_near_add(struct ty_near *n, const char *candidate)
@@ -46,8 +48,7 @@ void ty_near_add(struct ty_near *n, const char *candidate)
 	for (size_t i = 0; i < n->n; i++)
 		if (!strcmp(n->best[i].name, name))
 			return;
-	/* a name that has the text in it is nearer than any that is merely alike */
-	unsigned d = strcasestr(candidate, n->text) ? 0 : distance(n->text, candidate) + 1;
+	unsigned d = distance(n->text, candidate);
 	size_t i = n->n;
 	while (i && n->best[i - 1].distance > d)
 		i--;
@@ -66,18 +67,18 @@ static int add_line(void *arg, const struct ty_line *l)
 	struct each *e = arg;
 	if (l->symbol && l->symbol->function)
 		ty_near_add(e->near, l->symbol->function);
-	ty_near_add(e->near, ty_module_name(&e->r->t, l->frame->module));
+	else if (!l->symbol)
+		ty_near_add(e->near, ty_module_name(&e->r->t, l->frame->module));
 	return 0;
 }
 
-int ty_near_functions(struct ty_near *n, const struct run *r)
+void ty_near_functions(struct ty_near *n, const struct run *r, bool operations)
 {
 	struct each e = { n, r };
 	for (uint32_t i = 0; i < r->t.npaths; i++)
 		ty_path_each(r, i, add_line, &e);
-	for (size_t i = 0; i < r->t.nops; i++)
+	for (size_t i = 0; operations && i < r->t.nops; i++)
 		ty_near_add(n, r->t.ops[i].name);
-	return 0;
 }
 
 const char *ty_near_words(const struct ty_near *n, char buf[512])
