@@ -42,7 +42,7 @@ static json_t *processes(const struct ty_info *i)
 		set(o, "parent_pid", p->parent >= 0 ? num(t->processes[p->parent].pid) : json_null());
 		set(o, "forked", json_boolean(p->forked));
 		set(o, "ended", json_boolean(p->ended));
-		set(o, "killed", json_boolean(p->killed));
+		set(o, "ended_waiting", json_boolean(p->ended_waiting));
 		set(o, "start_ns", num(p->start));
 		set(o, "end_ns", time_or_null(p->end));
 		set(o, "exe", json_string(p->exe));

@@ -131,7 +131,7 @@ static void put_processes(const struct ty_info *i)
 	printf("\nprocesses: %zu\n", t->nprocesses);
 	for (size_t k = 0; k < rows(i, t->nprocesses); k++) {
 		const struct ty_process *p = &t->processes[k];
-		printf("  %7u  %-10s  ", p->pid, p->killed ? "killed" : p->ended ? "ended" : "running");
+		printf("  %7u  %-13s  ", p->pid, p->ended_waiting ? "ended waiting" : p->ended ? "ended" : "running");
 		put_fit(p->cmdline[0] ? p->cmdline : p->exe, 100);
 		if (p->parent >= 0)
 			printf("  (%s %u)", p->forked ? "forked from" : "started by", t->processes[p->parent].pid);

@@ -232,7 +232,7 @@ static json_t *processes_json(const struct run *r)
 		set(o, "start_ns", integer(p->start));
 		set(o, "end_ns", p->end ? integer(p->end) : json_null());
 		set(o, "ended", json_boolean(p->ended));
-		set(o, "killed", json_boolean(p->killed));
+		set(o, "ended_waiting", json_boolean(p->ended_waiting));
 		set(o, "threads", integer(threads));
 		json_array_append_new(a, o);
 	}

@@ -63,7 +63,8 @@ struct ty_process {
 	uint32_t pid, ppid;
 	int32_t parent;      /* index of the recorded parent, -1 none */
 	bool forked;         /* fork without exec: shares its parent's image */
-	bool killed, ended;  /* seen to end; killed: waits were still open */
+	bool ended;          /* seen to end */
+	bool ended_waiting;  /* with a recorded wait in progress: killed, or it exited from another thread or a handler */
 	uint64_t image;
 	uint64_t start, end; /* end 0: still running */
 	const char *exe, *cmdline;

@@ -84,7 +84,7 @@ char *ty_row_process(const struct ty_process *p)
 	add_num(&o, "ppid", p->ppid);
 	add(&o, "parent", json_integer(p->parent));
 	add_bool(&o, "forked", p->forked);
-	add_bool(&o, "killed", p->killed);
+	add_bool(&o, "ended_waiting", p->ended_waiting);
 	add_bool(&o, "ended", p->ended);
 	add_num(&o, "image", p->image);
 	add_num(&o, "start", p->start);
@@ -241,7 +241,7 @@ int ty_get_process(struct ty_mem *m, const MDB_val *v, struct ty_process *p)
 	*p = (struct ty_process){
 		.pid = (uint32_t)num(o, "pid"), .ppid = (uint32_t)num(o, "ppid"),
 		.parent = json_is_integer(parent) ? (int32_t)json_integer_value(parent) : -1,
-		.forked = yes(o, "forked"), .killed = yes(o, "killed"), .ended = yes(o, "ended"),
+		.forked = yes(o, "forked"), .ended_waiting = yes(o, "ended_waiting"), .ended = yes(o, "ended"),
 		.image = num(o, "image"), .start = num(o, "start"), .end = num(o, "end"),
 		.exe = text(m, o, "exe", &ok), .cmdline = text(m, o, "cmdline", &ok),
 	};

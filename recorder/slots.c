@@ -133,7 +133,7 @@ void ty_slot_open_wait(struct ty_recorder *r, uint16_t slot, uint64_t end, bool 
 	if (torn || op >= TY_OP_COUNT || ev.begin == s->last_begin || ev.begin > end)
 		return;
 	if (killed)
-		r->reg.process[s->process]->info.killed = true;
+		r->reg.process[s->process]->info.ended_waiting = true;
 	ty_event_add(r, slot, &ev, path, path >> 63 ? 0 : TY_F_NO_PATH);
 }
 

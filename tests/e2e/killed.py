@@ -29,8 +29,8 @@ info = json.loads(subprocess.run([TARRY, "info", "--json", STORE], check=True, s
 for name in ("ring_full", "no_slot", "bad_record", "store_full", "store_behind"):
     if info["losses"].get(name):
         bad(f"loss {name} {info['losses'][name]}")
-if not any(p["killed"] for p in info["processes"]):
-    bad("no process is marked killed")
+if not any(p["ended_waiting"] for p in info["processes"]):
+    bad("no process is marked as ended in a wait")
 total = 0
 for tid, kind, n in slots:
     op = OPS[kind]

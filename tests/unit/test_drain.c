@@ -100,7 +100,7 @@ static void test_delivery(void)
 	CU_ASSERT_EQUAL(pr->pid, (uint32_t)pid);
 	CU_ASSERT_STRING_EQUAL(pr->exe, "/bin/made-up");
 	CU_ASSERT_TRUE(pr->ended);
-	CU_ASSERT_FALSE(pr->killed);
+	CU_ASSERT_FALSE(pr->ended_waiting);
 	const struct ty_thread_info *t = ty_store_threads(s, &n);
 	CU_ASSERT_EQUAL_FATAL(n, 1);
 	CU_ASSERT_EQUAL(t->recorded[TY_OP_fsync], WAITS);
@@ -353,7 +353,7 @@ static void test_killed(void)
 	CU_ASSERT_EQUAL(open, 1);
 	const struct ty_process *p = ty_store_processes(s, &n);
 	CU_ASSERT_EQUAL_FATAL(n, 2);
-	CU_ASSERT_EQUAL(p[0].killed + p[1].killed, 1);
+	CU_ASSERT_EQUAL(p[0].ended_waiting + p[1].ended_waiting, 1);
 	free(a.ev);
 	discard(s);
 }

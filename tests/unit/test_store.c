@@ -22,7 +22,7 @@ static void put_tables(struct ty_store *s)
 	loss[TY_LOSS_CUT] = 3;
 	OK(ty_store_put_meta(s, "host", "\"box\"", err));
 	OK(ty_store_put_meta(s, "state", "\"recording\"", err));
-	OK(ty_store_put_process(s, 0, &(struct ty_process){ .pid = 10, .ppid = 1, .parent = -1, .killed = true,
+	OK(ty_store_put_process(s, 0, &(struct ty_process){ .pid = 10, .ppid = 1, .parent = -1, .ended_waiting = true,
 		.ended = true, .image = UINT64_MAX, .start = 5, .end = 6, .exe = "/usr/bin/\xc3\xa4\xff",
 		.cmdline = "x \"quoted\"\n" }, err));
 	OK(ty_store_put_process(s, 1, &(struct ty_process){ .pid = 11, .ppid = 10, .forked = true, .exe = "y" }, err));
@@ -48,11 +48,11 @@ static void check_processes(struct ty_store *s)
 	size_t n;
 	const struct ty_process *p = ty_store_processes(s, &n);
 	CU_ASSERT_EQUAL_FATAL(n, 2);
-	CU_ASSERT(p[0].pid == 10 && p[0].ppid == 1 && p[0].parent == -1 && p[0].killed && p[0].ended && !p[0].forked);
+	CU_ASSERT(p[0].pid == 10 && p[0].ppid == 1 && p[0].parent == -1 && p[0].ended_waiting && p[0].ended && !p[0].forked);
 	CU_ASSERT(p[0].image == UINT64_MAX && p[0].start == 5 && p[0].end == 6);
 	CU_ASSERT_STRING_EQUAL(p[0].exe, "/usr/bin/\xc3\xa4\\xff");
 	CU_ASSERT_STRING_EQUAL(p[0].cmdline, "x \"quoted\"\n");
-	CU_ASSERT(p[1].parent == 0 && p[1].forked && !p[1].killed);
+	CU_ASSERT(p[1].parent == 0 && p[1].forked && !p[1].ended_waiting);
 	CU_ASSERT_STRING_EQUAL(p[1].cmdline, "");
 	const struct ty_thread_info *t = ty_store_threads(s, &n);
 	CU_ASSERT_EQUAL_FATAL(n, 2); /* row 0 was never put: zeros */
