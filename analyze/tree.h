@@ -2,8 +2,8 @@
  *
  * The variance tree: a node is a call path from the outermost frame to some
  * function (or on to the wait itself), X_node the time that a request waited
- * under it.  tree_build.c makes the nodes, tree_sums.c their sums over
- * requests, tree_check.c proves them, factor.c picks functions, tree_text.c
+ * under it.  tree_build.c makes the nodes, tree_sums.c says which have
+ * sums, tree_gather.c adds them up, tree_check.c proves them, factor.c picks functions, tree_text.c
  * and tree_json.c print.  docs/ARITHMETIC.md has the formulae. */
 #ifndef TY_TREE_H
 #define TY_TREE_H
@@ -126,6 +126,8 @@ const char *ty_factor_sentence(const struct ty_tree *t, const struct ty_factor *
 
 /* tree_blocks.c: requests in order of their ends, cut into blocks of equal numbers. */
 struct ty_blocks { uint32_t n; double widen; uint8_t *of; /* [rows] */ };
+int ty_tree_gather(struct ty_tree *t, struct ty_ledger *rows, const struct ty_blocks *blocks); /* tree_gather.c */
+int ty_tree_add_product(struct ty_tree *t, uint32_t a, uint32_t b, ty_sum xy); /* of siblings whose pairs are hashed */
 int ty_blocks_make(struct ty_blocks *b, const struct ty_ledger *rows, size_t width); /* width: sums in a block */
 /* Standard error from the estimates that each leave one block out. */
 double ty_blocks_error(const struct ty_blocks *b, const double *left_out);

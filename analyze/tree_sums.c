@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of the variance tree over requests: of every node its time and square,
- * of every two siblings their product.  Runs in readers.  Must stay true: all
- * sums are whole numbers in 128 bits, so nothing is rounded before the end;
- * memory is for nodes and for siblings that were seen together. */
+ * Which sums the variance tree has: of every node its time and square, of every
+ * two siblings their product (tree_gather.c adds them up).  Runs in readers.
+ * Must stay true: nodes that are the same number share their sums; memory is
+ * for nodes and for siblings that were seen together. */
 #include "analyze/tree.h"
 
 #include <math.h>
@@ -91,12 +91,8 @@ static int grow_pairs(struct ty_tree *t)
 	return 0;
 }
 
-static int add_product(struct ty_tree *t, uint32_t a, uint32_t b, ty_sum xy)
+int ty_tree_add_product(struct ty_tree *t, uint32_t a, uint32_t b, ty_sum xy)
 {
-	if (t->base[t->up[a]] != UINT64_MAX) {
-		t->pair[in_table(t, a, b)] += xy;
-		return 0;
-	}
 	if ((t->pair_used + 1) * 2 > t->pair_slots && grow_pairs(t))
 		return -ENOMEM;
 	struct ty_pair_slot *p = &t->pair_slot[find_pair(t->pair_slot, t->pair_slots, a < b ? a : b, a < b ? b : a)];
@@ -116,74 +112,8 @@ ty_sum ty_tree_products(const struct ty_tree *t, uint32_t a, uint32_t b)
 	return t->pair_slot[find_pair(t->pair_slot, t->pair_slots, a < b ? a : b, a < b ? b : a)].xy;
 }
 
-/* ---- one request ---- */
-
-struct gather {
-	struct ty_tree *t;
-	int64_t *x;        /* [accs] of the request in hand */
-	uint32_t *touched, *head, *next; /* [accs] head: first touched child + 1 */
-	size_t n;
-};
-
-static void add_up(struct gather *g, uint32_t a, int64_t x)
-{
-	const uint32_t *up = g->t->up;
-	for (; a != TY_NONE; a = up[a]) {
-		if (!g->x[a])
-			g->touched[g->n++] = a;
-		g->x[a] += x;
-	}
-}
-
-static int one_request(struct gather *g, uint32_t block)
-{
-	struct ty_tree *t = g->t;
-	struct ty_acc *acc = t->acc + (size_t)block * t->accs;
-	int e = 0;
-	for (size_t i = 0; i < g->n; i++) {
-		uint32_t a = g->touched[i], p = t->up[a];
-		acc[a].x += g->x[a];
-		acc[a].xx += (ty_sum)g->x[a] * g->x[a];
-		if (p == TY_NONE)
-			continue;
-		for (uint32_t s = g->head[p]; s && !e; s = g->next[s - 1])
-			e = add_product(t, a, s - 1, (ty_sum)g->x[a] * g->x[s - 1]);
-		g->next[a] = g->head[p];
-		g->head[p] = a + 1;
-	}
-	for (size_t i = 0; i < g->n; i++) {
-		g->x[g->touched[i]] = 0;
-		g->head[g->touched[i]] = 0;
-	}
-	g->n = 0;
-	return e;
-}
-
-static int gather(struct gather *g, struct ty_ledger *rows, const struct ty_blocks *blocks)
-{
-	struct ty_tree *t = g->t;
-	const struct ty_row *row;
-	const uint32_t *site;
-	const uint64_t *ns;
-	size_t i = 0;
-	int e = ty_ledger_rewind(rows);
-	while (!e && (e = ty_ledger_next(rows, &row, &site, &ns)) == 1) {
-		uint64_t rest = row->latency;
-		for (uint32_t j = 0; j < row->n; j++) {
-			rest -= ns[j];
-			if (t->leaf[site[j]] && ns[j])
-				add_up(g, t->leaf[site[j]] - 1, (int64_t)ns[j]);
-		}
-		if (t->running && rest)
-			add_up(g, t->running, (int64_t)rest);
-		e = one_request(g, blocks->of[i++]);
-	}
-	return e;
-}
-
 int ty_tree_sums(struct ty_tree *t, struct ty_ledger *rows, char *err)
 {
-	struct gather g = { .t = t };
 	struct ty_blocks blocks = { 0 };
 	int e = lay_out(t);
 	if (!e)
@@ -194,16 +124,8 @@ int ty_tree_sums(struct ty_tree *t, struct ty_ledger *rows, char *err)
 	t->widen = blocks.widen;
 	t->n_requests = rows->n;
 	t->acc = e ? NULL : calloc((size_t)t->blocks * t->accs, sizeof *t->acc);
-	g.x = calloc(t->accs, sizeof *g.x);
-	g.touched = calloc(t->accs, sizeof *g.touched);
-	g.head = calloc(t->accs, sizeof *g.head);
-	g.next = calloc(t->accs, sizeof *g.next);
 	if (!e)
-		e = t->acc && g.x && g.touched && g.head && g.next ? gather(&g, rows, &blocks) : -ENOMEM;
+		e = t->acc ? ty_tree_gather(t, rows, &blocks) : -ENOMEM;
 	free(blocks.of);
-	free(g.x);
-	free(g.touched);
-	free(g.head);
-	free(g.next);
 	return e ? ty_err(err, e, "adding up the tree: %s", strerror(-e)) : 0;
 }
