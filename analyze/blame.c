@@ -3,25 +3,18 @@
  * `tarry blame`: options, and the order of the passes.  Runs in readers. */
 #include "analyze/blame.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/where_options.h"
 #include "cli/cmd.h"
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
 	{ "by", 'b', "WHAT", 0, "book waits and releases by site (call path and operation, the default), function or "
 		"operation", 1 },
 	{ "top", 'k', "K", 0, "list only the first K of each table (default: 10; in JSON all, of chains 1000)", 1 },
 	{ "tail", 'q', "Q", 0, "tail shares above the quantile Q percent of latency (default 99)", 1 },
-	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
-	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-report(1))", 2 },
-	{ "from", 'f', "T", 0, "only requests and waits inside a window; T as for tarry report", 2 },
-	{ "to", 't', "T", 0, "end of the window", 2 },
-	{ "process", 'p', "PID", 0, "only requests and waits of this process", 2 },
-	{ "thread", 'T', "TID", 0, "only those of this thread", 2 },
 	{ 0 }
 };
 
@@ -38,51 +31,15 @@ static int parse_by(const char *text, enum ty_by *ret)
 	return -EINVAL;
 }
 
-static int parse_positive(const char *text, uint32_t *ret)
-{
-	char *end;
-	errno = 0;
-	unsigned long x = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || x == 0 || x > INT32_MAX)
-		return -EINVAL;
-	*ret = (uint32_t)x;
-	return 0;
-}
-
-static int parse_tail(const char *text, double *ret)
-{
-	char *end;
-	double x = strtod(text, &end);
-	if (end == text || *end || !(x > 0 && x < 100))
-		return -EINVAL;
-	*ret = x / 100;
-	return 0;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ty_options *o = state->input;
 	int bad = 0;
 	switch (key) {
-	case 'j': o->json = true; break;
+	case ARGP_KEY_INIT: state->child_inputs[0] = o; break;
 	case 'b': bad = parse_by(arg, &o->by); break;
-	case 'k': bad = parse_positive(arg, &o->top); break;
-	case 'q': bad = parse_tail(arg, &o->tail); break;
-	case 'r': o->requests = arg; break;
-	case 'w': o->where = arg; break;
-	case 'f': o->from = arg; break;
-	case 't': o->to = arg; break;
-	case 'p': bad = parse_positive(arg, &o->process); break;
-	case 'T': bad = parse_positive(arg, &o->thread); break;
-	case ARGP_KEY_ARG:
-		if (o->store)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		o->store = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!o->store)
-			argp_error(state, "which store? (tarry record writes one)");
-		break;
+	case 'k': bad = ty_parse_positive(arg, &o->top); break;
+	case 'q': bad = ty_parse_percent(arg, &o->tail); break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)
@@ -159,10 +116,11 @@ int cmd_blame(int argc, char **argv)
 	struct run r = { .opt = { .tail = 0.99 } };
 	struct ty_blame b = { 0 };
 	struct progress progress = { 0 };
+	static const struct argp_child children[] = { { &ty_common_argp, 0, NULL, 0 }, { 0 } };
 	const struct argp argp = { options, parse, "STORE",
 		"Names who ended the waits that make the latency of requests vary, and the root causes behind them.\v"
 		"The store may still be being recorded.  Exit status: 0 a report was written, "
-		"1 it could not be, 2 usage.", NULL, NULL, NULL };
+		"1 it could not be, 2 usage.", children, NULL, NULL };
 	char err[TY_ERR_MAX] = "";
 	static char name[] = "tarry blame"; /* as usage and errors call us */
 	argv[0] = name;

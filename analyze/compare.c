@@ -5,12 +5,12 @@
  * nothing else. */
 #include "analyze/compare.h"
 
-#include <argp.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "analyze/fold.h"
+#include "analyze/where_options.h"
 #include "cli/cmd.h"
 
 static const struct argp_option options[] = {
@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
 		"that the base has between its own blocks of time (default 5)", 1 },
 	{ "top", 'k', "K", 0, "list only the K sites that changed most (default: 10, in JSON all)", 1 },
 	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
-	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-report(1))", 2 },
+	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-tail(1))", 2 },
 	{ 0 }
 };
 
