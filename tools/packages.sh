@@ -12,7 +12,9 @@ libzstd-dev libxxhash-dev libiberty-dev zlib1g-dev libncurses-dev'
 SERVERS='mariadb-server postgresql memcached redis-server nginx'
 TEST="$SERVERS g++ clang libclang-rt-dev libcunit1-dev binutils python3 procps strace gdb git lld gcc-multilib
 busybox-static mariadb-client sysbench postgresql-contrib libmemcached-tools redis-tools rocksdb-tools wrk
-sqlite3 openssl groff-base util-linux codespell cppcheck clang-format"
+sqlite3 openssl groff-base util-linux bsdutils tmux codespell cppcheck clang-format"
+# Some builds of nodejs bring npm with them and refuse Debian's.
+command -v npm >/dev/null 2>&1 || TEST="$TEST npm"
 
 # pkg-config's name, Debian's name
 LIBRARIES='lmdb:liblmdb-dev libunwind-generic:libunwind-dev yaml-0.1:libyaml-dev libdw:libdw-dev
