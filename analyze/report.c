@@ -22,6 +22,8 @@ static const struct argp_option options[] = {
 	{ "to", 't', "T", 0, "end of the window", 2 },
 	{ "process", 'p', "PID", 0, "only this process", 2 },
 	{ "thread", 'T', "TID", 0, "only this thread", 2 },
+	{ "where", 'w', "EXPR", 0, "only requests of which this is true: site:TEXT, latency>5ms, class=TEXT, thread=TID, "
+		"process=PID, time in 2s..5s, joined by and, or, not and parentheses", 2 },
 	{ "path", 'P', "TEXT", 0, "list only sites with TEXT in a function, module or file of the call path", 2 },
 	{ 0 }
 };
@@ -73,6 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'p': bad = parse_positive(arg, &o->process); break;
 	case 'T': bad = parse_positive(arg, &o->thread); break;
 	case 'P': o->path = arg; break;
+	case 'w': o->where = arg; break;
 	case ARGP_KEY_ARG:
 		if (o->store)
 			argp_error(state, "one store at a time, not also '%s'", arg);

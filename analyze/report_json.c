@@ -109,6 +109,8 @@ static json_t *requests_json(const struct run *r)
 	json_t *o = json_object();
 	set(o, "rule", json_string(ty_rule_name(r->rule)));
 	set(o, "rule_text", text(r->rule_text));
+	set(o, "where", text(r->where ? r->where->text : NULL));
+	set(o, "left_out", integer(r->counts.left_out));
 	set(o, "count", integer(q->n));
 	set(o, "mean_ns", q->n ? real(q->mean) : json_null());
 	set(o, "var_ns2", q->n ? real(q->var) : json_null());

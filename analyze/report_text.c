@@ -124,6 +124,8 @@ static void show_requests(const struct run *r)
 	printf("rule %s\n", ty_rule_words(r, words));
 	if (r->rule == TY_RULE_NONE)
 		return;
+	if (r->where)
+		printf("only those where %s; %s others are left out\n", r->where->text, ty_fmt_count(a, r->counts.left_out));
 	printf("%s requests", ty_fmt_count(a, q->n));
 	printf(", %s unfinished\n", ty_fmt_count(a, r->counts.unfinished));
 	if (!q->n)
