@@ -4,11 +4,17 @@
  * numbers, false alarms over 200 pairs of recordings of the same thing, a
  * slowdown of 25 % found, and sites of two builds matched.  Seeds are fixed. */
 #include <CUnit/Basic.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "analyze/compare.h"
+#include "cli/cmd.h"
 #include "tarry/event.h"
+#include "tarry/ops.h"
 
 enum { SITES = 5 }; /* 0: held up */
 
@@ -278,6 +284,122 @@ static void sites(void)
 	ty_sites_free(&r[1].sites);
 }
 
+/* ---- the command, from two stores to its exit status ---- */
+
+static char dir[] = "/tmp/tarry-test-compare-XXXXXX";
+static char err[TY_ERR_MAX], text[1 << 16];
+
+void ty_say(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+/* Requests by marker; each waits for a lock at two places, the second one `slower` times as long. */
+static void make_store(const char *name, double slower, const char *kernel)
+{
+	enum { N = 4000 };
+	static struct ty_ev ev[N * 4];
+	static const struct ty_frame at[2] = { { .module = 0, .offset = 0x10 }, { .module = 0, .offset = 0x20 } };
+	struct ty_store *s = NULL;
+	char path[96];
+	uint64_t now = 1000000, n = 0;
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	CU_ASSERT_FATAL(ty_store_create(&s, path, err) == 0);
+	CU_ASSERT(ty_store_put_ops(s, err) == 0);
+	CU_ASSERT(ty_store_put_meta(s, "kernel", kernel, err) == 0);
+	CU_ASSERT(ty_store_put_meta(s, "state", "\"complete\"", err) == 0);
+	CU_ASSERT(ty_store_put_module(s, 0, &(struct ty_module_info){ .path = "/bin/x", .build_id = "aa", .rows = "ready" }, err) == 0);
+	CU_ASSERT(ty_store_put_process(s, 0, &(struct ty_process){ .pid = 7, .parent = -1, .exe = "/bin/x" }, err) == 0);
+	CU_ASSERT(ty_store_put_thread(s, 0, &(struct ty_thread_info){ .tid = 7, .name = "x" }, err) == 0);
+	CU_ASSERT(ty_store_put_symbols(s, 0, 0x10, &(struct ty_symbol){ .function = "first" }, 1, err) == 0);
+	CU_ASSERT(ty_store_put_symbols(s, 0, 0x20, &(struct ty_symbol){ .function = "second" }, 1, err) == 0);
+	for (uint32_t i = 0; i < 2; i++)
+		CU_ASSERT(ty_store_put_path(s, i, &(struct ty_path){ .count = 1, .frames = &at[i] }, err) == 0);
+	for (uint64_t i = 0; i < N; i++) {
+		struct ty_ev mark = { .begin = now, .end = now, .object = i, .kind = TY_EV_MARK, .op = TY_MARK_BEGIN };
+		ev[n++] = mark;
+		for (uint32_t k = 0; k < 2; k++) {
+			uint64_t ns = (uint64_t)((k ? slower : 1) * (20000 + 10000 * uniform()));
+			ev[n++] = (struct ty_ev){ .begin = now + 100, .end = now + 100 + ns, .path = k, .kind = TY_EV_WAIT,
+				.op = TY_OP_pthread_mutex_lock, .cls = TY_CLASS_MUTEX, .object = 0x1000 };
+			now += 100 + ns;
+		}
+		mark.begin = mark.end = now += 5000;
+		mark.op = TY_MARK_END;
+		ev[n++] = mark;
+	}
+	for (uint64_t i = 0; i < n; i += 1000)
+		CU_ASSERT(ty_store_put_block(s, ev + i, 1000, ev[i + 999].end, err) == 0);
+	CU_ASSERT(ty_store_commit(s, false, err) == 0);
+	ty_store_close(s);
+}
+
+/* In a child, because argp ends the process on a usage error. */
+static int compare(const char *first, const char *second, const char *option, const char *value)
+{
+	char a[96], b[96], out[96];
+	const char *argv[] = { "compare", a, b, option, value, NULL };
+	int status = -1;
+	snprintf(a, sizeof a, "%s/%s", dir, first);
+	snprintf(b, sizeof b, "%s/%s", dir, second);
+	snprintf(out, sizeof out, "%s/out", dir);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (!freopen(out, "w", stdout) || !freopen("/dev/null", "w", stderr))
+			_exit(99);
+		exit(cmd_compare(option ? value ? 5 : 4 : 3, (char **)(uintptr_t)argv));
+	}
+	waitpid(pid, &status, 0);
+	FILE *f = fopen(out, "r");
+	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	text[n] = 0;
+	if (f)
+		fclose(f);
+	unlink(out);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 256;
+}
+
+static void command(void)
+{
+	const char *const names[] = { "base", "again", "slow" };
+	seed = 5;
+	CU_ASSERT_FATAL(mkdtemp(dir) != NULL);
+	make_store("base", 1, "\"6.1\"");
+	make_store("again", 1, "\"6.1\"");
+	make_store("slow", 1.25, "\"6.2\"");
+	CU_ASSERT_EQUAL(compare("base", "again", NULL, NULL), 0);
+	CU_ASSERT_PTR_NULL(strstr(text, "warning"));
+	CU_ASSERT_EQUAL(compare("slow", "base", NULL, NULL), 0); /* better is no failure */
+	CU_ASSERT_EQUAL(compare("base", "slow", "--tolerance", "30"), 0);
+	CU_ASSERT_EQUAL(compare("base", "slow", "--tolerance", "-1"), 2);
+	CU_ASSERT_EQUAL(compare("base", "slow", "--requests", "nonsense"), 2);
+	CU_ASSERT_EQUAL(compare("base", "nothing", NULL, NULL), 1);
+	CU_ASSERT_EQUAL(compare("base", "slow", NULL, NULL), 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "warning: kernel differs: 6.1  |  6.2"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "WORSE"));
+	CU_ASSERT_EQUAL(compare("base", "slow", "--json", NULL), 1);
+	json_t *j = json_loads(text, 0, NULL), *site = json_array_get(json_object_get(j, "sites"), 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(site, "function")), "second");
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(site, "verdict")), "worse");
+	CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(site, "change")), 0.25, 0.02);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_object_get(j, "new"), "requests")), 4000);
+	json_decref(j);
+	for (unsigned i = 0; i < 3; i++) {
+		char path[96];
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		unlink(path);
+		strcat(path, "-lock");
+		unlink(path);
+	}
+	CU_ASSERT_EQUAL(rmdir(dir), 0);
+}
+
 int main(void)
 {
 	CU_initialize_registry();
@@ -289,6 +411,7 @@ int main(void)
 	CU_add_test(s, "one site slower", one_site);
 	CU_add_test(s, "nothing to judge", nothing);
 	CU_add_test(s, "sites of two recordings", sites);
+	CU_add_test(s, "the command", command);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	CU_basic_run_tests();
 	unsigned failed = CU_get_number_of_failures();
