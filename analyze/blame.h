@@ -84,6 +84,7 @@ struct ty_seg {
 struct ty_direct {
 	uint64_t begin, end, hold; /* hold: as in ty_wake */
 	uint32_t thread, site;     /* TY_NONE: none */
+	uint32_t link;             /* of its last part, once the chain is known */
 	enum ty_blame_kind kind;
 };
 

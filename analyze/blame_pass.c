@@ -58,9 +58,9 @@ static uint64_t clipped(const struct run *r, uint64_t begin, uint64_t end)
 	return end > begin ? end - begin : 0;
 }
 
-static int account_direct(struct ty_blame *b, const struct ty_direct *d, uint32_t site)
+static int account_direct(struct ty_blame *b, const struct ty_direct *d)
 {
-	int64_t key = ty_link(b, site, d->kind, d->site, TY_NEXT_PAIR);
+	int64_t key = ty_link_pair(b, d->link);
 	if (key < 0)
 		return (int)key;
 	struct ty_link *k = &b->links.v[key];
@@ -80,7 +80,7 @@ static int account_direct(struct ty_blame *b, const struct ty_direct *d, uint32_
 }
 
 /* A wait that ended in the window, into the sums over all waits. */
-static int account(struct ty_blame *b, const struct ty_ev *ev, uint32_t site)
+static int account(struct ty_blame *b, const struct ty_ev *ev)
 {
 	const struct run *r = b->r;
 	struct ty_blame_class *c = &b->cls[ev->cls < TY_CLASS_COUNT ? ev->cls : TY_CLASS_COUNT];
@@ -90,7 +90,7 @@ static int account(struct ty_blame *b, const struct ty_ev *ev, uint32_t site)
 	c->waits++;
 	for (size_t i = 0; !e && i < b->ndirect; i++) {
 		c->ns[b->direct[i].kind] += clipped(r, b->direct[i].begin, b->direct[i].end);
-		e = account_direct(b, &b->direct[i], site);
+		e = account_direct(b, &b->direct[i]);
 	}
 	for (size_t i = 0; i < b->nseg; i++) {
 		b->links.v[b->seg[i].link].total += clipped(r, b->seg[i].begin, b->seg[i].end);
@@ -111,7 +111,7 @@ static int wait_event(struct ty_blame *b, const struct ty_ev *ev)
 		e = ty_chain_remember(b, ev->thread);
 	ty_blame_acquired(b, ev);
 	if (!e)
-		e = account(b, ev, (uint32_t)site);
+		e = account(b, ev);
 	if (!e)
 		e = TY_RESERVE(b->part, b->part_cap, b->nseg, (size_t)64);
 	if (e)

@@ -176,13 +176,14 @@ int ty_chain_expand(struct ty_blame *b, const struct ty_ev *ev, uint32_t site)
 	int e = 0;
 	b->nseg = 0;
 	for (size_t i = 0; !e && i < b->ndirect; i++) {
-		const struct ty_direct *d = &b->direct[i];
+		struct ty_direct *d = &b->direct[i];
 		if (d->thread == TY_NONE)
 			e = put(b, d->begin, d->end, single(b, site, d->kind), nobody);
 		else if (d->kind == TY_K_WOKEN || d->begin == d->end)
 			e = put(b, d->begin, d->end, ty_link(b, site, d->kind, d->site, TY_NEXT_RUNNING), nobody);
 		else
 			e = follow(b, d, ev->thread, site);
+		d->link = e ? TY_NONE : b->seg[b->nseg - 1].link;
 	}
 	return e;
 }
