@@ -167,9 +167,10 @@ static int add_places(struct work *w, struct ty_factor *f)
 		}
 	qsort(f->place, f->places, sizeof *f->place, by_share);
 	/* the errors of several places are not independent; the sum of them is a bound */
-	f->se = f->b == TY_NONE && f->places ? 0 : NAN;
-	for (size_t i = 0; f->b == TY_NONE && i < f->places; i++)
-		f->se += t->v[f->place[i].a].se;
+	f->se = 0;
+	for (size_t i = 0; i < f->places; i++)
+		f->se += f->b == TY_NONE ? t->v[f->place[i].a].se
+			: ty_tree_pair_error(t, t->v[f->place[i].a].acc, t->v[f->place[i].b].acc);
 	return 0;
 }
 

@@ -79,6 +79,13 @@ void ty_tail_free(struct ty_tail *t);
 unsigned ty_repeat(uint64_t n);
 const char *ty_repeat_name(unsigned i);
 
+/* tail_label.c: names of the sites of the first `top` causes and of the slowest requests */
+struct ty_tail_labels;
+int ty_tail_labels_make(struct ty_tail_labels **ret, const struct ty_tail *t, size_t top);
+void ty_tail_labels_free(struct ty_tail_labels *a);
+/* "lock_row: pthread_cond_wait  in pay  on FILE", at most width columns */
+const char *ty_tail_label(const struct ty_tail_labels *a, uint32_t site, unsigned width, char buf[1024]);
+
 int ty_tail_text(const struct ty_tail *t, size_t top, char *err);
 int ty_tail_json(const struct ty_tail *t, char *err);
 

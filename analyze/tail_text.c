@@ -21,19 +21,6 @@ static void heading(const char *text)
 	printf("\n%s%s%s\n", bold ? "\033[1m" : "", text, bold ? "\033[0m" : "");
 }
 
-/* "lock_row: pthread_cond_wait  on FILE" */
-static const char *site_words(const struct run *r, uint32_t site, unsigned width, char buf[1024])
-{
-	char name[TY_NAME_MAX], object[TY_NAME_MAX], text[TY_NAME_MAX * 3];
-	if (site == TY_SITE_HELD)
-		return "held up: its thread worked on another request";
-	const char *f = ty_site_function(r, site, name), *o = ty_site_object_name(r, site, object);
-	bool file = o && ty_class_has_fd(r->sites.v[site].cls);
-	snprintf(text, sizeof text, "%s%s%s%s%s", f, *f ? ": " : "", ty_site_operation(r, site), file ? "  on " : "",
-		 file ? o : "");
-	return ty_fmt_fit(buf, 1024, text, width);
-}
-
 static void show_header(const struct ty_tail *t)
 {
 	const struct run *r = t->r;
@@ -70,22 +57,22 @@ static void show_site(const struct ty_tail_site *s)
 {
 	char a[TY_FMT], b[TY_FMT], c[64];
 	snprintf(c, sizeof c, "%.2f > %.2f", s->n, s->n_tail);
-	printf("%16s", c);
+	printf("%14s", c);
 	snprintf(c, sizeof c, "%s > %s", s->n > 0 ? ty_fmt_ns(a, s->t / s->n) : "-",
 		 s->n_tail > 0 ? ty_fmt_ns(b, s->t_tail / s->n_tail) : "-");
-	printf("%21s", c);
+	printf("%19s", c);
 	printf(isfinite(s->r2_count) ? "%6.2f" : "     -", s->r2_count);
 	printf(isfinite(s->r2_time) ? "%6.2f" : "     -", s->r2_time);
 }
 
-static void show_causes(const struct ty_tail *t, size_t top)
+static void show_causes(const struct ty_tail *t, const struct ty_tail_labels *names, size_t top)
 {
 	double rest = 0;
 	char buf[1024];
 	heading("Causes: parts of the excess of the slowest requests over the mean");
-	printf("%4s%8s%8s  %-13s%16s%21s%6s%6s  %s\n", "", "part", "+-", "cause", "waits/req", "mean wait", "r2 n", "r2 t",
+	printf("%4s%8s%8s  %-13s%14s%19s%6s%6s  %s\n", "", "part", "+-", "cause", "waits/req", "mean wait", "r2 n", "r2 t",
 	       "where");
-	printf("%4s%8s%8s  %-13s%16s%21s\n", "", "", "", "", "all > slowest", "all > slowest");
+	printf("%4s%8s%8s  %-13s%14s%19s\n", "", "", "", "", "all > slowest", "all > slowest");
 	for (size_t i = 0; i < t->causes; i++) {
 		const struct ty_cause_row *c = &t->cause[i];
 		if (i >= top) {
@@ -97,7 +84,7 @@ static void show_causes(const struct ty_tail *t, size_t top)
 		percent(c->se, 8);
 		printf("  %-13s", cause_words(c->cause));
 		show_site(&t->site[c->site]);
-		printf("  %s\n", site_words(t->r, c->site, WIDTH - 86, buf));
+		printf("  %s\n", ty_tail_label(names, c->site, WIDTH - 82, buf));
 	}
 	if (t->causes > top) {
 		printf("%4s", "");
@@ -110,14 +97,14 @@ static void show_causes(const struct ty_tail *t, size_t top)
 	printf("  running: on a CPU, waiting for one, or waiting where it cannot be seen\n");
 }
 
-static void show_repeats(const struct ty_tail *t, size_t top)
+static void show_repeats(const struct ty_tail *t, const struct ty_tail_labels *names, size_t top)
 {
 	char buf[1024];
 	bool *seen = calloc(t->r->sites.n + 1, sizeof *seen);
 	heading("How often a request waits there: part of the slowest requests, and of the others");
-	printf("%14s", "waits");
+	printf("%9s", "waits");
 	for (unsigned k = 0; k < TY_REPEATS; k++)
-		printf("%8s", ty_repeat_name(k));
+		printf("%7s", ty_repeat_name(k));
 	printf("\n");
 	for (size_t i = 0; seen && i < t->causes && i < top; i++) {
 		const struct ty_tail_site *s = &t->site[t->cause[i].site];
@@ -126,13 +113,15 @@ static void show_repeats(const struct ty_tail *t, size_t top)
 		seen[t->cause[i].site] = true;
 		for (int tail = 1; tail >= 0; tail--) {
 			uint64_t n = tail ? t->n_tail : t->n - t->n_tail;
-			printf("%14s", tail ? "slowest" : "others");
+			printf("%9s", tail ? "slowest" : "others");
 			for (unsigned k = 0; k < TY_REPEATS; k++)
 				if (s->repeat[tail][k] && n)
-					percent((double)s->repeat[tail][k] / (double)n, 8);
+					percent((double)s->repeat[tail][k] / (double)n, 7);
 				else
-					printf("%8s", ".");
-			printf("  %s\n", tail ? site_words(t->r, t->cause[i].site, WIDTH - 88, buf) : "");
+					printf("%7s", ".");
+			if (tail)
+				printf("  %s", ty_tail_label(names, t->cause[i].site, WIDTH - 75, buf));
+			printf("\n");
 		}
 	}
 	free(seen);
@@ -181,7 +170,7 @@ static uint64_t show_from(const struct ty_slow *s)
 	return least;
 }
 
-static void show_timeline(const struct ty_tail *t, const struct ty_slow *s)
+static void show_timeline(const struct ty_tail *t, const struct ty_tail_labels *names, const struct ty_slow *s)
 {
 	const struct run *r = t->r;
 	uint64_t at = s->begin, least = show_from(s), n = s->summed, ns = s->summed_ns;
@@ -203,7 +192,7 @@ static void show_timeline(const struct ty_tail *t, const struct ty_slow *s)
 		gap = 0;
 		const char *who = waker_words(r, &s->wait[i], waker);
 		unsigned room = *who ? WIDTH - 26 - 2 - (unsigned)strlen(who) : WIDTH - 26;
-		snprintf(line, sizeof line, "%s  %s", site_words(r, p->site, room, buf), who);
+		snprintf(line, sizeof line, "%s  %s", ty_tail_label(names, p->site, room, buf), who);
 		show_line((double)(p->begin - s->begin), (double)d, line);
 	}
 	char a[TY_FMT], b[TY_FMT];
@@ -212,7 +201,7 @@ static void show_timeline(const struct ty_tail *t, const struct ty_slow *s)
 	printf("    %10s%10s  running in all\n", "", ty_fmt_ns(a, (double)run));
 }
 
-static void show_slowest(const struct ty_tail *t)
+static void show_slowest(const struct ty_tail *t, const struct ty_tail_labels *names)
 {
 	const struct run *r = t->r;
 	char a[TY_FMT], b[TY_FMT];
@@ -225,19 +214,23 @@ static void show_slowest(const struct ty_tail *t)
 		       ty_fmt_ns(b, s->begin > r->start ? (double)(s->begin - r->start) : 0), th->tid);
 		printf(" (%s)%s%s\n", th->name, *label ? ", class " : "", label);
 		printf("    %10s%10s  %s\n", "offset", "duration", "where");
-		show_timeline(t, s);
+		show_timeline(t, names, s);
 	}
 }
 
 int ty_tail_text(const struct ty_tail *t, size_t top, char *err)
 {
+	struct ty_tail_labels *names;
+	if (ty_tail_labels_make(&names, t, top))
+		return ty_err(err, -ENOMEM, "out of memory");
 	show_header(t);
 	if (t->valid) {
-		show_causes(t, top);
-		show_repeats(t, top);
+		show_causes(t, names, top);
+		show_repeats(t, names, top);
 	} else {
 		printf("these requests are no slower than the mean: there is no tail\n");
 	}
-	show_slowest(t);
+	show_slowest(t, names);
+	ty_tail_labels_free(names);
 	return fflush(stdout) || ferror(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
 }

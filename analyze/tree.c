@@ -68,6 +68,8 @@ static int tree(struct run *r, const struct asked *a, char *err)
 		t.latency_share = r->res.var > 0 ? t.var / r->res.var : 0;
 		e = ty_tree_check(&t, err);
 	}
+	if (!e && (e = ty_tree_errors(&t, &r->rows, show.least)))
+		ty_err(err, e, "adding up pairs: %s", strerror(-e));
 	if (!e && (e = ty_factors(&t, a->k, a->d, a->all, &f)))
 		ty_err(err, e, "out of memory");
 	if (!e)

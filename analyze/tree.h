@@ -42,6 +42,8 @@ struct ty_acc { ty_sum xx; int64_t x; };
 /* Sums of products of siblings that are too many for a table. */
 struct ty_pair_slot { ty_sum xy; uint32_t a, b; }; /* accs, a < b; b 0: free */
 
+struct ty_pair_error { uint32_t a, b; double share, se; }; /* accs */
+
 struct ty_tree {
 	struct ty_node *v;
 	size_t n, cap;
@@ -71,6 +73,9 @@ struct ty_tree {
 	double widen;
 	uint64_t n_requests;
 
+	struct ty_pair_error *listed; /* the largest pairs first (tree_errors.c) */
+	size_t nlisted, listed_cap;
+
 	/* results */
 	double var;            /* of the root, ns^2 */
 	double mean;
@@ -87,6 +92,9 @@ int ty_tree_sums(struct ty_tree *t, struct ty_ledger *rows, char *err);
 void ty_tree_shares(struct ty_tree *t);
 /* Proves parent = children + 2 pairs for every parent; -EPROTO if not. */
 int ty_tree_check(struct ty_tree *t, char *err);
+/* Standard errors of pairs of at least that share, after ty_tree_shares. */
+int ty_tree_errors(struct ty_tree *t, struct ty_ledger *rows, double least);
+double ty_tree_pair_error(const struct ty_tree *t, uint32_t a, uint32_t b); /* NAN: not known */
 void ty_tree_free(struct ty_tree *t);
 
 uint32_t ty_tree_name(struct ty_tree *t, const char *text); /* TY_NONE: no memory */
@@ -103,7 +111,7 @@ int ty_tree_each_pair(const struct ty_tree *t, int (*cb)(void *arg, uint32_t a, 
 struct ty_place { uint32_t a, b; double share; }; /* nodes; b TY_NONE: a function */
 struct ty_factor {
 	uint32_t a, b;     /* names ("same"); b TY_NONE: a function */
-	double share, se;  /* se: of functions; NAN: none */
+	double share, se;  /* se NAN: not known */
 	uint32_t height;
 	double specificity, score;
 	struct ty_place *place; /* largest first */

@@ -332,5 +332,6 @@ void ty_tree_free(struct ty_tree *t)
 	free(t->pair);
 	free(t->pair_slot);
 	free(t->acc);
+	free(t->listed);
 	memset(t, 0, sizeof *t);
 }

@@ -68,6 +68,7 @@ static int add_pair(void *arg, uint32_t a, uint32_t b, double share)
 	json_object_set_new(o, "a", json_integer(p->t->top[a]));
 	json_object_set_new(o, "b", json_integer(p->t->top[b]));
 	json_object_set_new(o, "share", real(share));
+	json_object_set_new(o, "share_se", real(ty_tree_pair_error(p->t, a, b)));
 	return json_array_append_new(p->list, o) ? -ENOMEM : 0;
 }
 

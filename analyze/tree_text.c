@@ -93,11 +93,11 @@ static uint32_t print_chain(const struct printer *p, uint32_t node, unsigned ind
 	return node;
 }
 
-static void numbers(const struct ty_node *n, double share)
+static void numbers(const struct ty_node *n, double share, double se)
 {
 	char a[TY_FMT];
 	printf("%8s", ty_fmt_percent(a, share));
-	printf("%8s", n && isfinite(n->se) ? ty_fmt_percent(a, n->se) : "");
+	printf("%8s", isfinite(se) ? ty_fmt_percent(a, se) : "");
 	printf("%10s  ", n ? ty_fmt_ns(a, n->mean) : "");
 }
 
@@ -105,7 +105,7 @@ static void print_pair(const struct printer *p, const struct line *l, unsigned i
 {
 	char a[256], b[256];
 	unsigned room = indent < 60 ? (WIDTH - 28 - indent - 12) / 2 : 20;
-	numbers(NULL, l->share);
+	numbers(NULL, l->share, ty_tree_pair_error(p->t, p->t->v[l->a].acc, p->t->v[l->b].acc));
 	printf("%*s%s  %s  %s\n", (int)indent, "", ty_fmt_fit(a, sizeof a, p->t->name[p->t->v[l->a].name], room > 60 ? 60 : room),
 	       l->share < 0 ? "against" : "with", ty_fmt_fit(b, sizeof b, p->t->name[p->t->v[l->b].name], room > 60 ? 60 : room));
 }
@@ -122,7 +122,7 @@ static void print_lines(struct printer *p, uint32_t node, struct line *v, size_t
 			print_pair(p, &v[i], level * 2);
 			continue;
 		}
-		numbers(&p->t->v[v[i].a], v[i].share);
+		numbers(&p->t->v[v[i].a], v[i].share, p->t->v[v[i].a].se);
 		printf("%*s", (int)(level * 2), "");
 		uint32_t last = print_chain(p, v[i].a, level * 2);
 		if (!p->show->depth || level < p->show->depth)
@@ -130,7 +130,7 @@ static void print_lines(struct printer *p, uint32_t node, struct line *v, size_t
 	}
 	if (!left_out || fabs(rest) < 0.0005)
 		return;
-	numbers(NULL, rest);
+	numbers(NULL, rest, NAN);
 	printf("%*s[%zu more, and pairs]\n", (int)(level * 2), "", left_out);
 }
 
@@ -216,7 +216,7 @@ int ty_tree_text(const struct ty_tree *t, const struct ty_factors *f, const stru
 		print_factors(t, f, r);
 		heading("Variance tree: each line's variance, or twice the covariance of two, as a share of the first line's");
 		printf("%8s%8s%10s  %s\n", "share", "+-", "mean", "where");
-		numbers(&t->v[0], 1);
+		numbers(&t->v[0], 1, NAN);
 		printf("%s\n", t->name[t->v[0].name]);
 		print_under(&p, 0, 1);
 		printf("checked: %llu functions are the sum of their parts (difference at most %.1g of the variance)\n",

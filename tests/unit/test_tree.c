@@ -336,6 +336,7 @@ static void test_sums(void)
 	CU_ASSERT_EQUAL(t.checked, 4);
 	long double var = moment(latency, latency, 0, 0);
 	NEAR(t.var / (double)var, 1);
+	CU_ASSERT_EQUAL(ty_tree_errors(&t, &r.rows, 1e-6), 0);
 	uint32_t of[3] = { 0 };
 	for (uint32_t i = 1, k = 0; i < t.n; i++)
 		if (t.v[i].kind == TY_NODE_FUNCTION && t.v[i].parent == 0 && k < 3)
@@ -355,6 +356,16 @@ static void test_sums(void)
 		NEAR(ty_tree_pair(&t, t.v[of[k]].acc, t.running), (double)(2 * moment(group[k], group[3], 0, 0) / var));
 	}
 	NEAR(ty_tree_pair(&t, t.v[of[0]].acc, t.v[of[2]].acc), (double)(2 * moment(group[0], group[2], 0, 0) / var));
+	double left[50], mean = 0, sq = 0;
+	for (size_t b = 0; b < 50; b++) {
+		left[b] = (double)(2 * moment(group[0], group[1], 60 * b, 60 * b + 60) /
+				   moment(latency, latency, 60 * b, 60 * b + 60));
+		mean += left[b] / 50;
+	}
+	for (size_t b = 0; b < 50; b++)
+		sq += (left[b] - mean) * (left[b] - mean);
+	CU_ASSERT_TRUE(sq > 0);
+	NEAR(ty_tree_pair_error(&t, t.v[of[0]].acc, t.v[of[1]].acc), 1.0253 * sqrt(sq * 49 / 50));
 	ty_tree_free(&t);
 	drop_run(&r);
 }
