@@ -81,7 +81,7 @@ static void parse_word(const char *arg, const char *const *words, int *ret, stru
 /* Options that only one format understands. */
 static void check(struct given *g, struct argp_state *state)
 {
-	static const char *const weights[] = { "us", "waits", NULL }, *const whats[] = { "events", "sites", "requests", NULL };
+	static const char *const weights[] = { "us", "waits", NULL }, *const parts[] = { "events", "sites", "requests", NULL };
 	int weight = 0, what = 0;
 	if (!g->x.run.opt.store)
 		argp_error(state, "which store? (tarry record writes one)");
@@ -96,7 +96,7 @@ static void check(struct given *g, struct argp_state *state)
 	if (g->weight)
 		parse_word(g->weight, weights, &weight, state);
 	if (g->what)
-		parse_word(g->what, whats, &what, state);
+		parse_word(g->what, parts, &what, state);
 	g->x.waits = weight == 1;
 	g->x.what = (enum ty_what)what;
 }

@@ -55,7 +55,7 @@ int ty_pb_open(struct ty_pb_out *o, FILE *to)
 
 static void squeeze(struct ty_pb_out *o, const void *p, size_t n, int flush)
 {
-	uint8_t buf[16384];
+	uint8_t buf[16384] = { 0 };
 	o->z.next_in = (Bytef *)(uintptr_t)p;
 	o->z.avail_in = (uInt)n;
 	do {

@@ -164,13 +164,15 @@ int ty_socket_grow(struct ty_cut *c, size_t processes_before)
 	struct table *p = reallocarray(s->p, n + 1, sizeof *p);
 	if (!p)
 		return -ENOMEM;
-	memset(p + processes_before, 0, (n + 1 - processes_before) * sizeof *p);
 	s->p = p;
+	memset(s->p + processes_before, 0, (n + 1 - processes_before) * sizeof *s->p);
 	uint32_t *before = reallocarray(s->before, n + 1, sizeof *before);
 	if (!before)
 		return -ENOMEM;
 	s->before = before;
-	return find_ancestors(c->r, before) ? -ENOMEM : list_changes(s, c->r);
+	int e = find_ancestors(c->r, s->before);
+	/* cppcheck-suppress memleak ; the socket's state owns both */
+	return e ? e : list_changes(s, c->r);
 }
 
 static void inherit(struct ty_cut *c, uint32_t p)

@@ -122,7 +122,8 @@ static void errors(struct work *w, size_t site, struct part all, struct ty_tail_
 		struct block rest = { w->all.n - k->n, w->all.l - k->l, w->all.n_tail - k->n_tail, w->all.l_tail - k->l_tail };
 		struct causes c = { 0 };
 		if (rest.n_tail > 0)
-			c = split(rest, (struct part){ all.n - p->n, all.t - p->t, all.n_tail - p->n_tail, all.t_tail - p->t_tail });
+			c = split(rest, (struct part){ all.n - p->n, all.t - p->t, all.n_tail - p->n_tail,
+						      all.t_tail - p->t_tail });
 		share[b] = c.share;
 		more[b] = c.more;
 		longer[b] = c.longer;

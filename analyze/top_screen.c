@@ -56,7 +56,7 @@ static void scroll_to(struct screen *s, int64_t top)
 
 static void show_help(void)
 {
-	for (int i = 0; help_text[i] && i < LINES; i++)
+	for (int i = 0; i < LINES && help_text[i]; i++)
 		mvaddnstr(i, 0, help_text[i], COLS);
 }
 

@@ -100,11 +100,13 @@ int ty_passes(struct run *r, const struct ty_pass *pass, size_t n)
 	if (isatty(STDERR_FILENO)) {
 		clock_gettime(CLOCK_MONOTONIC, &progress.start);
 		r->progress = show_progress;
+		/* cppcheck-suppress autoVariables ; taken back below */
 		r->progress_arg = &progress;
 	}
 	while (i < n && !(e = pass[i].run(r, err)))
 		i++;
 	r->progress = NULL;
+	r->progress_arg = NULL;
 	if (progress.shown)
 		fprintf(stderr, "\r              \r");
 	if (!e && r->rule == TY_RULE_NONE) {

@@ -20,7 +20,7 @@
 #include "common/err.h"
 #include "recorder/proc.h"
 
-#define STOCK_MIN 64u              /* 1 MiB */
+#define STOCK_MIN 192u             /* 3 MiB: half a second of 100 k events/s when every CPU is taken */
 #define STOCK_SILENT 1024u         /* 16 MiB */
 #define WINDOW_NS 250000000ull
 #define RETRY_NS 1000000000ull

@@ -35,7 +35,8 @@ void ty_path_record(struct ty_recorder *r, const struct ty_rproc *p, const struc
 	uint64_t *at = ty_map_put(&t->by_hash, rec->path);
 	if (!at || *at) /* known: sent again after the table was cleared */
 		return;
-	struct ty_raw_path raw = { .path = rec->path, .image = rec->map ? rec->map : p->info.image, .gen = rec->gen, .count = (uint16_t)frames,
+	struct ty_raw_path raw = { .path = rec->path, .image = rec->map ? rec->map : p->info.image,
+				   .gen = rec->gen, .count = (uint16_t)frames,
 				   .flags = ty_rec_flags(rec->w0) & TY_F_PARTIAL, .id = TY_NONE };
 	raw.frame = malloc(frames * sizeof *raw.frame + 1);
 	if (!raw.frame || ty_reserve(&t->raw, &t->cap, t->count + 1, sizeof *t->raw) < 0) {

@@ -26,7 +26,7 @@ if have cppcheck; then
 		common recorder analyze cli || rc=1
 fi
 if have codespell; then
-	codespell -q 3 -S ./build,./build-*,./.git -L ist,wit,atleast,tha || rc=1
+	codespell -q 3 -S ./build,./build-*,./.git -L ist,wit,atleast,tha,bu || rc=1
 fi
 for f in tools/*.sh tests/*.sh tests/*/*.sh .ci/run; do
 	[ -f "$f" ] || continue

@@ -106,7 +106,8 @@ static int report(const struct options *o, const struct truth *t, const struct l
 			truth_summary(stdout, t);
 		if (r)
 			printf("client: %llu requests in %.1f s, p50 %.2f ms, p99 %.2f ms\n", (unsigned long long)r->requests,
-			       (double)r->elapsed_ns / 1e9, (double)load_quantile(r, .5) / 1e6, (double)load_quantile(r, .99) / 1e6);
+			       (double)r->elapsed_ns / 1e9, (double)load_quantile(r, .5) / 1e6,
+			       (double)load_quantile(r, .99) / 1e6);
 	}
 	if (!o->truth)
 		return 0;

@@ -53,7 +53,8 @@ int main(void)
 	blocked(3, hold_pi, lock_pi, release_pi, NULL);
 	for (int i = 0; i < 13; i++) {
 		errno = 0;
-		CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, atomic_load(&word) + 1, NULL, NULL, 0) == -1 && errno == EAGAIN);
+		CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, atomic_load(&word) + 1, NULL, NULL, 0) == -1 &&
+		      errno == EAGAIN);
 	}
 	int fd = scratch_file();
 	for (int i = 0; i < 5; i++)

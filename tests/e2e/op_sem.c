@@ -42,7 +42,8 @@ int main(void)
 	CHECK(sem_trywait(&s) == -1 && errno == EAGAIN);
 
 	/* between processes: the child posts when it sees the parent asleep */
-	struct shared { sem_t s; _Atomic int at; } *sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared { sem_t s; _Atomic int at; } *sh;
+	sh = mmap(NULL, sizeof *sh, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(sh != MAP_FAILED && sem_init(&sh->s, 1, 0) == 0);
 	int parent = getpid();
 	pid_t child = fork();

@@ -79,10 +79,13 @@ static const char cases[] =
 "static void on_signal(int n) { leaf(); use_alloca(3); }\n"
 "static NI void signalled(void) { signal(SIGUSR1, on_signal); raise(SIGUSR1); sink++; }\n"
 "static void once(void) { plain(2); realigned(2); }\n"
-"static void *thread(void *p) { static pthread_once_t o = PTHREAD_ONCE_INIT; pthread_once(&o, once); vla(5); signalled(); return p; }\n"
+"static void *thread(void *p) { static pthread_once_t o = PTHREAD_ONCE_INIT;"
+" pthread_once(&o, once); vla(5); signalled(); return p; }\n"
 "int cases(leaf_fn *f) { pthread_t t; leaf = f; plain(1); use_alloca(6); vla(9); realigned(5); deep(90); deep(1000);\n"
-"	many(1, 2, 3, 4, 5, 6, 7, 8, 9); sorted(); signalled(); pthread_create(&t, 0, thread, 0); pthread_join(t, 0); return sink; }\n"
-"int busy(int n) { volatile int r = 0; for (int i = 0; i < n; i++) r += use_alloca(4) + vla(5) + deep(12) + plain(i); sorted(); return r; }\n"
+"	many(1, 2, 3, 4, 5, 6, 7, 8, 9); sorted(); signalled();"
+" pthread_create(&t, 0, thread, 0); pthread_join(t, 0); return sink; }\n"
+"int busy(int n) { volatile int r = 0;"
+" for (int i = 0; i < n; i++) r += use_alloca(4) + vla(5) + deep(12) + plain(i); sorted(); return r; }\n"
 "void set_leaf(leaf_fn *f) { leaf = f; }\n";
 /* clang-format on */
 
