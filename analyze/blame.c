@@ -11,17 +11,25 @@
 #include "cli/cmd.h"
 
 static const struct argp_option options[] = {
-	{ "by", 'b', "WHAT", 0, "book waits and releases by site (call path and operation, the default), function or "
-		"operation", 1 },
-	{ "top", 'k', "K", 0, "list only the first K of each table (default: 10; in JSON all, of chains 1000)", 1 },
+	{ "by", 'b', "WHAT", 0,
+	  "book waits and releases by site (call path and operation, the default), function or "
+	  "operation",
+	  1 },
+	{ "top", 'k', "K", 0,
+	  "list only the first K of each table (default: 10; in JSON all, of chains 1000)", 1 },
 	{ "tail", 'q', "Q", 0, "tail shares above the quantile Q percent of latency (default 99)", 1 },
 	{ 0 }
 };
 
 static int parse_by(const char *text, enum ty_by *ret)
 {
-	static const struct { const char *name; enum ty_by by; } names[] = {
-		{ "site", TY_BY_SITE }, { "function", TY_BY_FUNCTION }, { "operation", TY_BY_OPERATION },
+	static const struct {
+		const char *name;
+		enum ty_by by;
+	} names[] = {
+		{ "site", TY_BY_SITE },
+		{ "function", TY_BY_FUNCTION },
+		{ "operation", TY_BY_OPERATION },
 	};
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(text, names[i].name)) {
@@ -36,11 +44,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct ty_options *o = state->input;
 	int bad = 0;
 	switch (key) {
-	case ARGP_KEY_INIT: state->child_inputs[0] = o; break;
-	case 'b': bad = parse_by(arg, &o->by); break;
-	case 'k': bad = ty_parse_positive(arg, &o->top); break;
-	case 'q': bad = ty_parse_percent(arg, &o->tail); break;
-	default: return ARGP_ERR_UNKNOWN;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = o;
+		break;
+	case 'b':
+		bad = parse_by(arg, &o->by);
+		break;
+	case 'k':
+		bad = ty_parse_positive(arg, &o->top);
+		break;
+	case 'q':
+		bad = ty_parse_percent(arg, &o->tail);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)
 		argp_error(state, "'%s' makes no sense there", arg);
@@ -49,7 +66,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- the events ---- */
 
-struct progress { struct timespec start; unsigned calls; bool shown; };
+struct progress {
+	struct timespec start;
+	unsigned calls;
+	bool shown;
+};
 
 static void show_progress(void *arg, double done)
 {
@@ -117,10 +138,18 @@ int cmd_blame(int argc, char **argv)
 	struct ty_blame b = { 0 };
 	struct progress progress = { 0 };
 	static const struct argp_child children[] = { { &ty_common_argp, 0, NULL, 0 }, { 0 } };
-	const struct argp argp = { options, parse, "STORE",
-		"Names who ended the waits that make the latency of requests vary, and the root causes behind them.\v"
+	const struct argp argp = {
+		options,
+		parse,
+		"STORE",
+		"Names who ended the waits that make the latency of requests vary, and the root causes "
+		"behind them.\v"
 		"The store may still be being recorded.  Exit status: 0 a report was written, "
-		"1 it could not be, 2 usage.", children, NULL, NULL };
+		"1 it could not be, 2 usage.",
+		children,
+		NULL,
+		NULL
+	};
 	char err[TY_ERR_MAX] = "";
 	static char name[] = "tarry blame"; /* as usage and errors call us */
 	argv[0] = name;

@@ -33,30 +33,30 @@ enum ty_blame_kind {
 	TY_K_FORGOTTEN,   /* there were more wakes since its begin than are kept */
 	TY_K_UNRECORDED,  /* barrier, join, once, spin, file lock: nobody records who ends these */
 	/* roots only */
-	TY_K_RUNNING,     /* the holder was in no recorded wait */
-	TY_K_CUT,         /* the chain was cut: too deep, a cycle, too many, or history too short */
+	TY_K_RUNNING, /* the holder was in no recorded wait */
+	TY_K_CUT,     /* the chain was cut: too deep, a cycle, too many, or history too short */
 	TY_K_KINDS
 };
 
 /* link.next below; else a link */
-#define TY_NEXT_RUNNING UINT32_MAX           /* in no recorded wait; also where there is no holder */
-#define TY_NEXT_HISTORY (UINT32_MAX - 1)     /* the thread's waits of then are no longer kept */
+#define TY_NEXT_RUNNING UINT32_MAX       /* in no recorded wait; also where there is no holder */
+#define TY_NEXT_HISTORY (UINT32_MAX - 1) /* the thread's waits of then are no longer kept */
 #define TY_NEXT_DEEP (UINT32_MAX - 2)
 #define TY_NEXT_CYCLE (UINT32_MAX - 3)
-#define TY_NEXT_PAIR (UINT32_MAX - 4)        /* the link stands for all with the same waiter, kind, holder */
-#define TY_NEXT_ROOT (UINT32_MAX - 5)        /* the link stands for a root cause: site and kind */
+#define TY_NEXT_PAIR (UINT32_MAX - 4) /* the link stands for all with the same waiter, kind, holder */
+#define TY_NEXT_ROOT (UINT32_MAX - 5) /* the link stands for a root cause: site and kind */
 #define TY_NEXT_REAL(n) ((n) < TY_NEXT_ROOT)
 
-#define TY_CHAIN_MAX 10          /* links of a chain */
-#define TY_LINKS_MAX (1u << 16)  /* beyond it chains are cut at their first link */
-#define TY_SEGS_MAX 8192u        /* of one wait; beyond it holders are not followed */
-#define TY_LAG_NS 200000000ull   /* a wake may come so much later than its time */
+#define TY_CHAIN_MAX 10         /* links of a chain */
+#define TY_LINKS_MAX (1u << 16) /* beyond it chains are cut at their first link */
+#define TY_SEGS_MAX 8192u       /* of one wait; beyond it holders are not followed */
+#define TY_LAG_NS 200000000ull  /* a wake may come so much later than its time */
 #define TY_LAG_EVENTS (1u << 16)
 
 struct ty_link {
-	uint32_t waiter, holder; /* sites; holder TY_NONE: none */
+	uint32_t waiter, holder;   /* sites; holder TY_NONE: none */
 	uint32_t next, pair, root; /* pair, root: links; set by ty_link_pair, ty_link_root */
-	uint32_t votes, thread;  /* pair: the thread most often there (majority vote) */
+	uint32_t votes, thread;    /* pair: the thread most often there (majority vote) */
 	uint8_t kind, cls, depth;
 	/* all waits that ended in the window */
 	uint64_t count, total;
@@ -65,11 +65,11 @@ struct ty_link {
 };
 
 struct ty_links {
-	struct ty_link *v;    /* by key of struct ty_sites */
+	struct ty_link *v; /* by key of struct ty_sites */
 	size_t cap;
-	uint32_t *slot;       /* open addressing: key + 1 */
+	uint32_t *slot; /* open addressing: key + 1 */
 	size_t slots, n;
-	uint32_t *single;     /* by site: its link of a kind without holder + 1 */
+	uint32_t *single; /* by site: its link of a kind without holder + 1 */
 	size_t single_cap;
 };
 
@@ -92,14 +92,15 @@ struct ty_direct {
 struct ty_wake {
 	uint64_t at, hold; /* hold: ns the thread had had it; UINT64_MAX: not known */
 	uint32_t thread, site;
-	bool all, taken;   /* broadcast; a wait was already ended by it */
+	bool all, taken; /* broadcast; a wait was already ended by it */
 };
-struct ty_waked { /* an object */
+/* An object. */
+struct ty_waked {
 	uint64_t object, since, used; /* since: the owner has it */
-	uint64_t lost_to;  /* wakes up to then are forgotten */
-	struct ty_wake *v; /* ring */
-	uint64_t n;        /* wakes ever; the last min(n, cap) are kept */
-	uint32_t cap, space, owner; /* owner TY_NONE: not known */
+	uint64_t lost_to;             /* wakes up to then are forgotten */
+	struct ty_wake *v;            /* ring */
+	uint64_t n;                   /* wakes ever; the last min(n, cap) are kept */
+	uint32_t cap, space, owner;   /* owner TY_NONE: not known */
 };
 struct ty_wakes {
 	struct ty_waked *slot;
@@ -110,7 +111,8 @@ struct ty_wakes {
 int ty_wakes_init(struct ty_wakes *w);
 void ty_wakes_free(struct ty_wakes *w);
 struct ty_waked *ty_wakes_find(struct ty_wakes *w, uint64_t object, uint32_t space);
-struct ty_waked *ty_wakes_get(struct ty_wakes *w, uint64_t object, uint32_t space, uint64_t now); /* NULL: no memory */
+/* Made if it is not there; NULL: no memory. */
+struct ty_waked *ty_wakes_get(struct ty_wakes *w, uint64_t object, uint32_t space, uint64_t now);
 int ty_wakes_add(struct ty_wakes *w, struct ty_waked *o, const struct ty_wake *k);
 static inline struct ty_wake *ty_waked_at(const struct ty_waked *o, uint64_t i)
 {
@@ -144,7 +146,9 @@ struct ty_blame_counts {
 };
 
 /* Sums by class of waits. */
-struct ty_blame_class { uint64_t waits, ns[TY_K_KINDS]; };
+struct ty_blame_class {
+	uint64_t waits, ns[TY_K_KINDS];
+};
 
 struct ty_blame {
 	struct run *r;

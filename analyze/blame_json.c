@@ -79,7 +79,8 @@ static json_t *pair(const struct ty_blame *b, uint32_t i)
 	set(o, "thread_name", thread ? text(r->t.threads[k->thread].name) : json_null());
 	shares(o, b, &b->pairs, i);
 	set(o, "hold_known", held ? integer(k->hold_n) : json_null());
-	set(o, "hold_mean_ns", held && k->hold_n ? real((double)k->hold_total / (double)k->hold_n) : json_null());
+	set(o, "hold_mean_ns",
+	    held && k->hold_n ? real((double)k->hold_total / (double)k->hold_n) : json_null());
 	set(o, "hold_max_ns", held && k->hold_n ? integer(k->hold_max) : json_null());
 	return o;
 }
@@ -109,8 +110,12 @@ static json_t *chain(const struct ty_blame *b, uint32_t i)
 		k = &b->links.v[k->next];
 	}
 	bool held = ty_kind_named(k->kind) && k->kind != TY_K_WOKEN;
-	set(o, "end", json_string(!held ? ty_kind_name(k->kind) : k->next == TY_NEXT_RUNNING ? "running"
-				  : k->next == TY_NEXT_CYCLE ? "cycle" : k->next == TY_NEXT_DEEP ? "deep" : "history"));
+	set(o, "end",
+	    json_string(!held                      ? ty_kind_name(k->kind) :
+			k->next == TY_NEXT_RUNNING ? "running" :
+			k->next == TY_NEXT_CYCLE   ? "cycle" :
+			k->next == TY_NEXT_DEEP    ? "deep" :
+						     "history"));
 	set(o, "steps", steps);
 	return o;
 }

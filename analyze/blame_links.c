@@ -23,11 +23,13 @@ void ty_links_free(struct ty_links *l)
 
 static size_t place(const struct ty_links *l, const uint32_t *slot, size_t slots, const struct ty_link *k)
 {
-	size_t i = (size_t)ty_mix(((uint64_t)k->waiter << 32 | k->holder) ^ ty_mix((uint64_t)k->next << 8 | k->kind)) &
+	size_t i = (size_t)ty_mix(((uint64_t)k->waiter << 32 | k->holder) ^
+				  ty_mix((uint64_t)k->next << 8 | k->kind)) &
 		   (slots - 1);
 	for (; slot[i]; i = (i + 1) & (slots - 1)) {
 		const struct ty_link *o = &l->v[slot[i] - 1];
-		if (o->waiter == k->waiter && o->holder == k->holder && o->next == k->next && o->kind == k->kind)
+		if (o->waiter == k->waiter && o->holder == k->holder && o->next == k->next &&
+		    o->kind == k->kind)
 			break;
 	}
 	return i;
@@ -78,7 +80,9 @@ static uint32_t limit(struct ty_blame *b, const struct ty_link *k)
 int64_t ty_link(struct ty_blame *b, uint32_t waiter, enum ty_blame_kind kind, uint32_t holder, uint32_t next)
 {
 	struct ty_links *l = &b->links;
-	struct ty_link k = { .waiter = waiter, .holder = holder, .next = next, .kind = (uint8_t)kind, .depth = 1 };
+	struct ty_link k = {
+		.waiter = waiter, .holder = holder, .next = next, .kind = (uint8_t)kind, .depth = 1
+	};
 	size_t i = place(l, l->slot, l->slots, &k);
 	if (l->slot[i])
 		return l->slot[i] - 1;
@@ -129,7 +133,9 @@ int64_t ty_link_root(struct ty_blame *b, uint32_t link)
 	return p;
 }
 
-static const struct { const char *name, *words; } kinds[TY_K_KINDS] = {
+static const struct {
+	const char *name, *words;
+} kinds[TY_K_KINDS] = {
 	[TY_K_NONE] = { "none", "" },
 	[TY_K_HELD] = { "held", "held" },
 	[TY_K_SIGNAL] = { "signal", "not signalled yet" },

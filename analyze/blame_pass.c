@@ -117,8 +117,9 @@ static int wait_event(struct ty_blame *b, const struct ty_ev *ev)
 	if (e)
 		return e;
 	for (size_t i = 0; i < b->nseg; i++)
-		b->part[i] = (struct ty_part){
-			.begin = b->seg[i].begin, .end = b->seg[i].end, .site = b->seg[i].link };
+		b->part[i] = (struct ty_part){ .begin = b->seg[i].begin,
+					       .end = b->seg[i].end,
+					       .site = b->seg[i].link };
 	b->cut.seg = b->part;
 	b->cut.nseg = b->nseg;
 	return 0;
@@ -169,7 +170,10 @@ static int view(struct ty_blame *b, const uint32_t *map, size_t n, struct ty_res
 	return e;
 }
 
-struct order_by { const struct ty_blame *b; const struct ty_result *res; };
+struct order_by {
+	const struct ty_blame *b;
+	const struct ty_result *res;
+};
 
 static int by_share(const void *p, const void *q, void *arg)
 {

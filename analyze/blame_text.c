@@ -38,7 +38,8 @@ static const char *site_words(const struct run *r, uint32_t site, unsigned width
 	if (r->sites.by == TY_BY_FUNCTION)
 		snprintf(all, sizeof all, "%s", ty_site_function(r, site, name));
 	else
-		snprintf(all, sizeof all, "%s  %s", ty_site_operation(r, site), ty_site_function(r, site, name));
+		snprintf(all, sizeof all, "%s  %s", ty_site_operation(r, site),
+			 ty_site_function(r, site, name));
 	return ty_fmt_fit(fit, size, all, width);
 }
 
@@ -49,8 +50,12 @@ static void class_row(const char *name, const struct ty_blame_class *c)
 	char a[TY_FMT], t[TY_FMT], p[6][TY_FMT];
 	uint64_t sum = 0, part[6] = { 0 };
 	for (unsigned k = 0; k < TY_K_KINDS; k++) {
-		unsigned to = k == TY_K_WOKEN ? 1 : ty_kind_named(k) ? 0 : k == TY_K_KERNEL ? 2
-			: ty_kind_unknown(k) ? 5 : k == TY_K_TIMER ? 3 : 4;
+		unsigned to = k == TY_K_WOKEN    ? 1 :
+			      ty_kind_named(k)   ? 0 :
+			      k == TY_K_KERNEL   ? 2 :
+			      ty_kind_unknown(k) ? 5 :
+			      k == TY_K_TIMER    ? 3 :
+						   4;
 		sum += c->ns[k];
 		part[to] += c->ns[k];
 	}
@@ -69,8 +74,8 @@ static void show_classes(const struct ty_blame *b)
 #include "tarry/wrap.def"
 	};
 	heading("Who ended the waits, by kind of wait");
-	printf("  %-8s %11s %10s %9s %9s %9s %9s %9s %9s\n", "", "waits", "time", "a thread", "woken", "kernel",
-	       "timer", "otherwise", "unknown");
+	printf("  %-8s %11s %10s %9s %9s %9s %9s %9s %9s\n", "", "waits", "time", "a thread", "woken",
+	       "kernel", "timer", "otherwise", "unknown");
 	for (unsigned i = 0; i < TY_CLASS_COUNT; i++)
 		class_row(names[i], &b->cls[i]);
 	class_row("other", &b->cls[TY_CLASS_COUNT]);
@@ -106,7 +111,8 @@ static void held_for(const struct ty_link *k)
 	if (!k->hold_n)
 		printf("; held how long: not known");
 	else
-		printf("; held %s on average (%s of its releases known)", ty_fmt_ns(a, (double)k->hold_total / (double)k->hold_n),
+		printf("; held %s on average (%s of its releases known)",
+		       ty_fmt_ns(a, (double)k->hold_total / (double)k->hold_n),
 		       ty_fmt_percent(c, (double)k->hold_n / (double)k->count));
 }
 
@@ -131,7 +137,8 @@ static void show_pair(const struct ty_blame *b, size_t number, uint32_t i)
 	printf("%s%s%s\n", ty_kind_words(k->kind), k->holder != TY_NONE ? ": " : "",
 	       k->holder != TY_NONE ? site_words(r, k->holder, width, fit, sizeof fit) : "");
 	const struct ty_thread_info *t = k->thread < r->t.nthreads ? &r->t.threads[k->thread] : NULL;
-	printf("%*smostly thread %u %s", (int)left, "", t ? t->tid : 0, t ? ty_fmt_fit(fit, sizeof fit, t->name, 16) : "?");
+	printf("%*smostly thread %u %s", (int)left, "", t ? t->tid : 0,
+	       t ? ty_fmt_fit(fit, sizeof fit, t->name, 16) : "?");
 	held_for(k);
 	putchar('\n');
 }
@@ -164,15 +171,18 @@ static void show_roots(const struct ty_blame *b)
 		printf("%10s  %s: %s\n", ty_fmt_ns(a, (double)k->total), ty_kind_words(k->kind),
 		       site_words(b->r, k->waiter, WIDTH - left, fit, sizeof fit));
 	}
-	printf("  running: a thread that somebody waited for was in no recorded wait; named by where it released.\n");
+	printf("  running: a thread that somebody waited for was in no recorded wait; named by where it "
+	       "released.\n");
 }
 
 /* ---- chains ---- */
 
 static const char *next_words(uint32_t next)
 {
-	return next == TY_NEXT_HISTORY ? "what it did then is too long ago" : next == TY_NEXT_CYCLE
-		? "it waited for the first one: a cycle, cut" : next == TY_NEXT_DEEP ? "cut: too deep" : "it was running";
+	return next == TY_NEXT_HISTORY ? "what it did then is too long ago" :
+	       next == TY_NEXT_CYCLE   ? "it waited for the first one: a cycle, cut" :
+	       next == TY_NEXT_DEEP    ? "cut: too deep" :
+					 "it was running";
 }
 
 static void show_chain(const struct ty_blame *b, size_t number, uint32_t i)
@@ -223,7 +233,10 @@ static void show_chains(const struct ty_blame *b)
 static void show_limits(const struct ty_blame *b)
 {
 	const struct ty_blame_counts *c = &b->counts;
-	const struct { uint64_t n; const char *what; } of[] = {
+	const struct {
+		uint64_t n;
+		const char *what;
+	} of[] = {
 		{ b->order.late, "late events were put in their place" },
 		{ b->order.too_late, "events came too late to be" },
 		{ c->cycles, "segments: a cycle was cut" },
@@ -241,20 +254,23 @@ static void show_limits(const struct ty_blame *b)
 	if (c->history)
 		printf("  %s of waiting is charged to holders whose waits were no longer kept\n",
 		       ty_fmt_ns(a, (double)c->history_ns));
-	printf("  how long a lock was held is known when its holder had to wait for it, and is then at most that\n");
+	printf("  how long a lock was held is known when its holder had to wait for it, and is then at most "
+	       "that\n");
 }
 
 int ty_blame_text(struct ty_blame *b, char *err)
 {
 	const struct run *r = b->r;
 	char a[TY_FMT], m[TY_FMT], s[TY_FMT], buf[TY_NAME_MAX];
-	printf("tarry blame of %s%s\n", r->opt.store, r->store && ty_store_recording(r->store) ? " (still being recorded)" : "");
+	printf("tarry blame of %s%s\n", r->opt.store,
+	       r->store && ty_store_recording(r->store) ? " (still being recorded)" : "");
 	if (r->rule == TY_RULE_NONE) {
 		printf("  all waits: there are no requests (tarry report says how to get some)\n");
 	} else {
 		printf("  %s requests", ty_fmt_count(a, b->pairs.n));
 		if (b->pairs.n)
-			printf(", mean %s, sd %s", ty_fmt_ns(m, b->pairs.mean), ty_fmt_ns(s, sqrt(b->pairs.var)));
+			printf(", mean %s, sd %s", ty_fmt_ns(m, b->pairs.mean),
+			       ty_fmt_ns(s, sqrt(b->pairs.var)));
 		putchar('\n');
 	}
 	struct run view = *r;

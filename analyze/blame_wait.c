@@ -6,14 +6,19 @@
  * overlap; what nobody can be named for is a segment of an unknown kind. */
 #include "analyze/blame.h"
 
-static int cut(struct ty_blame *b, uint64_t begin, uint64_t end, enum ty_blame_kind kind, const struct ty_wake *k)
+static int cut(struct ty_blame *b, uint64_t begin, uint64_t end, enum ty_blame_kind kind,
+	       const struct ty_wake *k)
 {
 	if (end <= begin && b->ndirect)
 		return 0;
 	if (TY_RESERVE(b->direct, b->direct_cap, b->ndirect + 1, (size_t)64))
 		return -ENOMEM;
-	b->direct[b->ndirect++] = (struct ty_direct){ .begin = begin, .end = end, .kind = kind,
-		.hold = k ? k->hold : UINT64_MAX, .thread = k ? k->thread : TY_NONE, .site = k ? k->site : TY_NONE };
+	b->direct[b->ndirect++] = (struct ty_direct){ .begin = begin,
+						      .end = end,
+						      .kind = kind,
+						      .hold = k ? k->hold : UINT64_MAX,
+						      .thread = k ? k->thread : TY_NONE,
+						      .site = k ? k->site : TY_NONE };
 	return 0;
 }
 
@@ -21,10 +26,14 @@ static int cut(struct ty_blame *b, uint64_t begin, uint64_t end, enum ty_blame_k
 static enum ty_blame_kind by_itself(const struct ty_ev *ev, enum ty_blame_kind otherwise)
 {
 	switch (ev->err) {
-	case ETIMEDOUT: return TY_K_TIMER;
-	case EINTR: return TY_K_INTERRUPTED;
-	case EAGAIN: return ev->cls == TY_CLASS_FUTEX ? TY_K_CHANGED : otherwise;
-	default: return otherwise;
+	case ETIMEDOUT:
+		return TY_K_TIMER;
+	case EINTR:
+		return TY_K_INTERRUPTED;
+	case EAGAIN:
+		return ev->cls == TY_CLASS_FUTEX ? TY_K_CHANGED : otherwise;
+	default:
+		return otherwise;
 	}
 }
 
@@ -162,7 +171,9 @@ int ty_blame_direct(struct ty_blame *b, const struct ty_ev *ev)
 	case TY_CLASS_FUTEX:
 		o = ty_wakes_find(&b->wakes, ev->object, ty_blame_space(b, ev));
 		e = turns(b, ev, o, ev->begin,
-			  ev->cls == TY_CLASS_SEM ? TY_K_POST : ev->cls == TY_CLASS_FUTEX ? TY_K_WAKE : TY_K_HELD,
+			  ev->cls == TY_CLASS_SEM   ? TY_K_POST :
+			  ev->cls == TY_CLASS_FUTEX ? TY_K_WAKE :
+						      TY_K_HELD,
 			  by_itself(ev, TY_K_WOKEN), by_itself(ev, TY_K_UNSEEN));
 		name_owner(b, ev);
 		return e;
@@ -191,7 +202,10 @@ int ty_blame_wake(struct ty_blame *b, const struct ty_ev *ev)
 	struct ty_waked *o = ty_wakes_get(&b->wakes, ev->object, ty_blame_space(b, ev), ev->end);
 	if (!o)
 		return -ENOMEM;
-	struct ty_wake k = { .at = ev->end, .hold = UINT64_MAX, .thread = ev->thread, .site = (uint32_t)site,
+	struct ty_wake k = { .at = ev->end,
+			     .hold = UINT64_MAX,
+			     .thread = ev->thread,
+			     .site = (uint32_t)site,
 			     .all = ev->flags & TY_F_BROADCAST };
 	if (o->owner == ev->thread && o->since <= ev->end)
 		k.hold = ev->end - o->since;
@@ -208,8 +222,8 @@ void ty_blame_acquired(struct ty_blame *b, const struct ty_ev *ev)
 		return;
 	if ((cond && ev->flags & TY_F_SHARED) || (!cond && ev->err && ev->err != EOWNERDEAD))
 		return;
-	struct ty_waked *o = cond ? ty_wakes_find(&b->wakes, ev->aux, ty_blame_space(b, ev))
-				  : ty_wakes_get(&b->wakes, ev->object, ty_blame_space(b, ev), ev->end);
+	struct ty_waked *o = cond ? ty_wakes_find(&b->wakes, ev->aux, ty_blame_space(b, ev)) :
+				    ty_wakes_get(&b->wakes, ev->object, ty_blame_space(b, ev), ev->end);
 	if (!o)
 		return; /* nobody has waited for it yet, or no memory, which the next wake says */
 	o->owner = ev->thread;

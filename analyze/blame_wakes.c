@@ -6,10 +6,10 @@
 #include "analyze/blame.h"
 
 #define OBJECTS_MAX (1u << 18)
-#define WAKES_MAX (2u << 20)   /* of all objects */
+#define WAKES_MAX (2u << 20) /* of all objects */
 #define RING_MIN 4u
 #define RING_MAX 4096u
-#define KEEP_NS 2000000000ull  /* a ring grows when it would drop a wake younger than this */
+#define KEEP_NS 2000000000ull /* a ring grows when it would drop a wake younger than this */
 
 int ty_wakes_init(struct ty_wakes *w)
 {
@@ -89,7 +89,9 @@ struct ty_waked *ty_wakes_get(struct ty_wakes *w, uint64_t object, uint32_t spac
 		if (room(w, now))
 			return NULL;
 		o = place(w->slot, w->slots, object, space);
-		*o = (struct ty_waked){ .object = object, .space = space, .owner = TY_NONE, .lost_to = w->forgotten_to };
+		*o = (struct ty_waked){
+			.object = object, .space = space, .owner = TY_NONE, .lost_to = w->forgotten_to
+		};
 		w->used++;
 	}
 	o->used = now | 1; /* never 0, which means a free slot */

@@ -11,7 +11,7 @@
 
 #define PAST_MIN 32u
 #define PAST_MAX 1024u
-#define PAST_ALL (1u << 20)    /* segments of all threads */
+#define PAST_ALL (1u << 20) /* segments of all threads */
 #define KEEP_NS 2000000000ull
 
 static struct ty_seg *past_at(const struct ty_past *p, uint64_t i)
@@ -89,8 +89,8 @@ static bool join_via(uint32_t *via, const uint32_t *next, uint32_t waiter)
 	return true;
 }
 
-static int hold_up(struct ty_blame *b, const struct ty_direct *d, uint32_t waiter, uint32_t site, uint64_t begin,
-		   uint64_t end, const struct ty_seg *of)
+static int hold_up(struct ty_blame *b, const struct ty_direct *d, uint32_t waiter, uint32_t site,
+		   uint64_t begin, uint64_t end, const struct ty_seg *of)
 {
 	uint32_t via[TY_CHAIN_MAX] = { d->thread + 1 };
 	uint32_t next = of->link;
@@ -180,7 +180,8 @@ int ty_chain_expand(struct ty_blame *b, const struct ty_ev *ev, uint32_t site)
 		if (d->thread == TY_NONE)
 			e = put(b, d->begin, d->end, single(b, site, d->kind), nobody);
 		else if (d->kind == TY_K_WOKEN || d->begin == d->end)
-			e = put(b, d->begin, d->end, ty_link(b, site, d->kind, d->site, TY_NEXT_RUNNING), nobody);
+			e = put(b, d->begin, d->end, ty_link(b, site, d->kind, d->site, TY_NEXT_RUNNING),
+				nobody);
 		else
 			e = follow(b, d, ev->thread, site);
 		d->link = e ? TY_NONE : b->seg[b->nseg - 1].link;

@@ -15,15 +15,21 @@
 
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
-	{ "tolerance", 't', "PERCENT", 0, "a change of a metric is none below this, nor below three times the variation "
-		"that the base has between its own blocks of time (default 5)", 1 },
+	{ "tolerance", 't', "PERCENT", 0,
+	  "a change of a metric is none below this, nor below three times the variation "
+	  "that the base has between its own blocks of time (default 5)",
+	  1 },
 	{ "top", 'k', "K", 0, "list only the K sites that changed most (default: 10, in JSON all)", 1 },
 	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
 	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-tail(1))", 2 },
 	{ 0 }
 };
 
-struct asked { struct ty_options opt; const char *store[2]; double floor; };
+struct asked {
+	struct ty_options opt;
+	const char *store[2];
+	double floor;
+};
 
 static int parse_number(const char *text, double least, double most, double *ret)
 {
@@ -41,7 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	double x = 0;
 	int bad = 0;
 	switch (key) {
-	case 'j': a->opt.json = true; break;
+	case 'j':
+		a->opt.json = true;
+		break;
 	case 't':
 		bad = parse_number(arg, 0, 1000, &x);
 		a->floor = x / 100;
@@ -50,8 +58,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		bad = parse_number(arg, 1, 1e6, &x) || x != floor(x);
 		a->opt.top = (uint32_t)x;
 		break;
-	case 'r': a->opt.requests = arg; break;
-	case 'w': a->opt.where = arg; break;
+	case 'r':
+		a->opt.requests = arg;
+		break;
+	case 'w':
+		a->opt.where = arg;
+		break;
 	case ARGP_KEY_ARG:
 		if (a->store[1])
 			argp_error(state, "two stores at a time, not also '%s'", arg);
@@ -61,7 +73,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!a->store[1])
 			argp_error(state, "which two stores? The base, then the new one.");
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
 	if (bad)
 		argp_error(state, "'%s' makes no sense there", arg);
@@ -81,21 +94,22 @@ static char *meta_words(const struct run *r, const char *key)
 		text = strdup(json_string_value(j));
 	} else if (json_is_array(j)) {
 		FILE *out = open_memstream(&text, &len);
-		json_array_foreach(j, i, word)
-			if (out)
-				fprintf(out, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
+		json_array_foreach(j, i, word) if (out) fprintf(
+			out, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
 		if (out)
 			fclose(out);
 	} else if (value) {
 		text = strdup(value);
 	}
 	json_decref(j);
+	/* cppcheck-suppress memleak ; the caller frees it */
 	return text ? text : strdup("");
 }
 
 size_t ty_provenance(const struct ty_comparison *c, struct ty_provenance ret[8])
 {
-	static const char *const keys[] = { "host", "kernel", "cpu", "cores", "glibc", "command", "config", "tool" };
+	static const char *const keys[] = { "host",  "kernel",  "cpu",    "cores",
+					    "glibc", "command", "config", "tool" };
 	size_t n = 0;
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		char *a = meta_words(&c->run[0], keys[i]), *b = meta_words(&c->run[1], keys[i]);
@@ -142,10 +156,17 @@ int cmd_compare(int argc, char **argv)
 {
 	struct asked a = { .floor = TY_SIDE_FLOOR, .opt.tail = 0.99 };
 	struct ty_comparison c = { 0 };
-	const struct argp argp = { options, parse, "BASE NEW",
+	const struct argp argp = {
+		options,
+		parse,
+		"BASE NEW",
 		"Compares two recordings: latency, and what each wait site takes of it.\v"
 		"A metric is judged only if it is steady in the base.  Exit status: 0 no regression, "
-		"1 a regression or a failure, 2 usage.", NULL, NULL, NULL };
+		"1 a regression or a failure, 2 usage.",
+		NULL,
+		NULL,
+		NULL
+	};
 	char err[TY_ERR_MAX] = "";
 	bool usage = false;
 	static char name[] = "tarry compare"; /* as usage and errors call us */

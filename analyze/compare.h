@@ -24,7 +24,7 @@
 enum ty_metric_id { TY_M_MEAN, TY_M_SD, TY_M_P50, TY_M_P95, TY_M_P99, TY_M_MAX, TY_M_RMS, TY_M_COUNT };
 enum ty_verdict { TY_V_SAME, TY_V_BETTER, TY_V_WORSE, TY_V_FEW, TY_V_VARIES, TY_V_SMALL, TY_V_ONE_SIDE };
 
-struct ty_measure { /* of one side */
+struct ty_measure {           /* of one side */
 	double value, cv, se; /* cv: of its blocks; cv, se NAN: no blocks */
 	uint64_t counts;
 	double block[TY_SIDE_BLOCKS];
@@ -35,16 +35,16 @@ struct ty_metric {
 	enum ty_verdict verdict;
 };
 struct ty_side {
-	uint64_t n;               /* requests */
-	bool blocks;              /* there are enough for them */
+	uint64_t n;  /* requests */
+	bool blocks; /* there are enough for them */
 	struct ty_measure latency[TY_M_COUNT];
-	struct ty_measure *site;  /* [nsites + 1] ns a request; the last is running */
-	struct ty_result res;     /* shares */
+	struct ty_measure *site; /* [nsites + 1] ns a request; the last is running */
+	struct ty_result res;    /* shares */
 };
 struct ty_compared {
 	struct ty_metric latency[TY_M_COUNT];
-	struct ty_metric *site;   /* [nsites + 1] */
-	uint32_t *rank;           /* by how much they changed latency */
+	struct ty_metric *site; /* [nsites + 1] */
+	uint32_t *rank;         /* by how much they changed latency */
 	size_t nrank, nsites;
 	uint32_t worse, better, judged;
 };
@@ -58,11 +58,11 @@ void ty_compared_free(struct ty_compared *c);
 
 /* ---- sites of two recordings (compare_sites.c) ---- */
 struct ty_match {
-	uint64_t *hash;    /* [n] */
+	uint64_t *hash; /* [n] */
 	uint32_t *slot;
 	size_t n, cap, slots;
-	uint32_t *of[2];   /* [sites of the side] number */
-	uint32_t *key[2];  /* [n] a site of the side, TY_NONE: has none */
+	uint32_t *of[2];               /* [sites of the side] number */
+	uint32_t *key[2];              /* [n] a site of the side, TY_NONE: has none */
 	uint64_t *waits[2], *total[2]; /* [n] inside requests; ns of all waits */
 };
 int ty_match_sides(struct ty_match *m, const struct run *base, const struct run *now);
@@ -79,7 +79,10 @@ struct ty_comparison {
 	double floor;
 	bool requests; /* on both sides */
 };
-struct ty_provenance { const char *key; char *text[2]; };
+struct ty_provenance {
+	const char *key;
+	char *text[2];
+};
 /* Keys of the stores' meta that differ and matter; returns how many. */
 size_t ty_provenance(const struct ty_comparison *c, struct ty_provenance ret[8]);
 const char *ty_metric_name(enum ty_metric_id m);

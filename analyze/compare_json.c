@@ -58,7 +58,8 @@ static json_t *metric(const struct ty_metric *m)
 
 static json_t *site(const struct ty_comparison *c, uint32_t i)
 {
-	static const char *const share[2] = { "base_share", "new_share" }, *const se[2] = { "base_share_se", "new_share_se" };
+	static const char *const share[2] = { "base_share", "new_share" }, *const se[2] = { "base_share_se",
+											    "new_share_se" };
 	static const char *const total[2] = { "base_total_ns", "new_total_ns" };
 	char buf[TY_NAME_MAX];
 	json_t *o = metric(&c->found.site[i]);
@@ -72,7 +73,8 @@ static json_t *site(const struct ty_comparison *c, uint32_t i)
 	}
 	int side = !running && c->match.key[0][i] == TY_NONE;
 	const struct run *r = &c->run[side];
-	set(o, "operation", running ? json_string("running") : text(ty_site_operation(r, c->match.key[side][i])));
+	set(o, "operation",
+	    running ? json_string("running") : text(ty_site_operation(r, c->match.key[side][i])));
 	set(o, "function", running ? json_null() : text(ty_site_function(r, c->match.key[side][i], buf)));
 	return o;
 }

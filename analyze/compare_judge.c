@@ -11,9 +11,13 @@
 
 #define WIDEN 1.0679 /* Student's t for 19 degrees of freedom over the normal quantile, at 97.5 % */
 
-static const struct { const char *name; double q; } metrics[TY_M_COUNT] = {
-	[TY_M_MEAN] = { "mean", 0 }, [TY_M_SD] = { "sd", 0 }, [TY_M_P50] = { "p50", 0.5 }, [TY_M_P95] = { "p95", 0.95 },
-	[TY_M_P99] = { "p99", 0.99 }, [TY_M_MAX] = { "max", 1 }, [TY_M_RMS] = { "rms", 0 },
+static const struct {
+	const char *name;
+	double q;
+} metrics[TY_M_COUNT] = {
+	[TY_M_MEAN] = { "mean", 0 },  [TY_M_SD] = { "sd", 0 },      [TY_M_P50] = { "p50", 0.5 },
+	[TY_M_P95] = { "p95", 0.95 }, [TY_M_P99] = { "p99", 0.99 }, [TY_M_MAX] = { "max", 1 },
+	[TY_M_RMS] = { "rms", 0 },
 };
 
 const char *ty_metric_name(enum ty_metric_id m)
@@ -21,7 +25,9 @@ const char *ty_metric_name(enum ty_metric_id m)
 	return metrics[m].name;
 }
 
-static const struct { const char *name, *words; } verdicts[] = {
+static const struct {
+	const char *name, *words;
+} verdicts[] = {
 	[TY_V_SAME] = { "same", "same" },
 	[TY_V_BETTER] = { "better", "better" },
 	[TY_V_WORSE] = { "worse", "WORSE" },

@@ -10,7 +10,10 @@
 
 #include "analyze/names.h"
 
-struct sign { const struct run *r; uint64_t h; };
+struct sign {
+	const struct run *r;
+	uint64_t h;
+};
 
 static void add(struct sign *s, const char *text)
 {
@@ -28,7 +31,8 @@ static int add_line(void *arg, const struct ty_line *l)
 		add(s, l->symbol->function);
 		return 0;
 	}
-	add(s, known && *t->modules[f->module].build_id ? t->modules[f->module].build_id : ty_module_name(t, f->module));
+	add(s, known && *t->modules[f->module].build_id ? t->modules[f->module].build_id :
+							  ty_module_name(t, f->module));
 	s->h = XXH3_64bits_withSeed(&f->offset, sizeof f->offset, s->h);
 	return 0;
 }

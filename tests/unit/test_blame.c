@@ -79,10 +79,19 @@ static void feed(struct ty_ev ev)
 /* The path of an event is its thread's number modulo PATHS. */
 static struct ty_ev wait_ev(uint32_t t, uint16_t op, uint64_t object, uint64_t b, uint64_t e)
 {
-	return (struct ty_ev){ .begin = b, .end = e, .object = object, .thread = t, .path = t % PATHS, .op = op,
-			       .kind = TY_EV_WAIT, .cls = ops[op].cls };
+	return (struct ty_ev){ .begin = b,
+			       .end = e,
+			       .object = object,
+			       .thread = t,
+			       .path = t % PATHS,
+			       .op = op,
+			       .kind = TY_EV_WAIT,
+			       .cls = ops[op].cls };
 }
-static void waits(uint32_t t, uint16_t op, uint64_t object, uint64_t b, uint64_t e) { feed(wait_ev(t, op, object, b, e)); }
+static void waits(uint32_t t, uint16_t op, uint64_t object, uint64_t b, uint64_t e)
+{
+	feed(wait_ev(t, op, object, b, e));
+}
 static void fails(uint32_t t, uint16_t op, uint64_t object, uint64_t b, uint64_t e, uint16_t err)
 {
 	struct ty_ev ev = wait_ev(t, op, object, b, e);
@@ -102,10 +111,17 @@ static struct ty_ev wake_ev(uint32_t t, uint16_t op, uint64_t object, uint64_t a
 	ev.flags = op == BROADCAST ? TY_F_BROADCAST : 0;
 	return ev;
 }
-static void wakes(uint32_t t, uint16_t op, uint64_t object, uint64_t at) { feed(wake_ev(t, op, object, at)); }
+static void wakes(uint32_t t, uint16_t op, uint64_t object, uint64_t at)
+{
+	feed(wake_ev(t, op, object, at));
+}
 static void mark(enum ty_mark what, uint64_t id, uint64_t at)
 {
-	feed((struct ty_ev){ .begin = at, .end = at, .object = id, .op = (uint16_t)what, .kind = TY_EV_MARK,
+	feed((struct ty_ev){ .begin = at,
+			     .end = at,
+			     .object = id,
+			     .op = (uint16_t)what,
+			     .kind = TY_EV_MARK,
 			     .cls = TY_CLASS_COUNT });
 }
 static void done(void)
@@ -134,12 +150,18 @@ static uint32_t find(uint32_t waiter, enum ty_blame_kind k, uint32_t holder, uin
 	}
 	return TY_NONE;
 }
-static uint64_t total(uint32_t link) { return link == TY_NONE ? 0 : blame.links.v[link].total; }
+static uint64_t total(uint32_t link)
+{
+	return link == TY_NONE ? 0 : blame.links.v[link].total;
+}
 static uint64_t pair_ns(uint16_t op, uint32_t t, enum ty_blame_kind k, uint16_t by, uint32_t holder)
 {
 	return total(find(site(op, t), k, by == NOPS ? TY_NONE : site(by, holder), TY_NEXT_PAIR));
 }
-static uint64_t nobody_ns(uint16_t op, uint32_t t, enum ty_blame_kind k) { return pair_ns(op, t, k, NOPS, 0); }
+static uint64_t nobody_ns(uint16_t op, uint32_t t, enum ty_blame_kind k)
+{
+	return pair_ns(op, t, k, NOPS, 0);
+}
 static uint64_t root_ns(uint16_t op, uint32_t t, enum ty_blame_kind k)
 {
 	return total(find(site(op, t), k, TY_NONE, TY_NEXT_ROOT));
@@ -192,7 +214,8 @@ static void several_holders(void)
 	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 2), 30);
 	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_WOKEN, UNLOCK, 1), 10);
 	CU_ASSERT_EQUAL(nobody_ns(LOCK, 1, TY_K_UNSEEN), 10);
-	const struct ty_link *k = &blame.links.v[find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_PAIR)];
+	const struct ty_link *k =
+		&blame.links.v[find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_PAIR)];
 	CU_ASSERT_EQUAL(k->count, 2);
 	CU_ASSERT_EQUAL(k->hold_n, 1); /* of 50 to 120; how it got it before 190 was not seen */
 	CU_ASSERT_EQUAL(k->hold_total, 70);
@@ -219,7 +242,8 @@ static void condition(void)
 	CU_ASSERT_EQUAL(pair_ns(COND, 0, TY_K_REACQUIRE, UNLOCK, 1), 60);
 	CU_ASSERT_EQUAL(pair_ns(COND, 0, TY_K_WOKEN, UNLOCK, 1), 20);
 	CU_ASSERT_EQUAL(pair_ns(LOCK, 3, TY_K_HELD, UNLOCK, 0), 5);
-	const struct ty_link *k = &blame.links.v[find(site(LOCK, 3), TY_K_HELD, site(UNLOCK, 0), TY_NEXT_PAIR)];
+	const struct ty_link *k =
+		&blame.links.v[find(site(LOCK, 3), TY_K_HELD, site(UNLOCK, 0), TY_NEXT_PAIR)];
 	CU_ASSERT_EQUAL(k->hold_total, 10);
 	check_sums(207);
 	finish();
@@ -367,7 +391,8 @@ static void chain_of_three(void)
 	uint32_t c2 = find(site(COND, 1), TY_K_SIGNAL, site(SIGNAL, 2), TY_NEXT_RUNNING);
 	uint32_t woken = find(site(COND, 1), TY_K_WOKEN, site(SIGNAL, 2), TY_NEXT_RUNNING);
 	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), c)), 40);
-	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), c2)), 10 + 10); /* 100-110, 150-160 */
+	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), c2)),
+			10 + 10); /* 100-110, 150-160 */
 	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), woken)), 10);
 	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_RUNNING)), 20);
 	CU_ASSERT_EQUAL(root_ns(FSYNC, 2, TY_K_KERNEL), 40 + 40 + 40);
@@ -424,7 +449,8 @@ static void many_wakes(void)
 	done();
 	uint64_t forgotten = nobody_ns(LOCK, 0, TY_K_FORGOTTEN);
 	CU_ASSERT_EQUAL(forgotten, n - 4096);
-	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 1) + pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 2), 4096);
+	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 1) + pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 2),
+			4096);
 	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_WOKEN, UNLOCK, 1 + n % 2), 5);
 	check_sums(n + 5);
 	finish();
@@ -465,7 +491,9 @@ static void window(void)
 
 /* ---- shares ---- */
 
-struct truth { long double l, x, xl, ll, n; };
+struct truth {
+	long double l, x, xl, ll, n;
+};
 static void truth_add(struct truth *t, uint64_t x, uint64_t l)
 {
 	t->n++;
@@ -476,7 +504,8 @@ static void truth_add(struct truth *t, uint64_t x, uint64_t l)
 }
 static double truth_share(const struct truth *t)
 {
-	return (double)((t->xl / t->n - t->x / t->n * (t->l / t->n)) / (t->ll / t->n - t->l / t->n * (t->l / t->n)));
+	return (double)((t->xl / t->n - t->x / t->n * (t->l / t->n)) /
+			(t->ll / t->n - t->l / t->n * (t->l / t->n)));
 }
 static uint64_t seed = 4711;
 static uint64_t rnd(uint64_t n)
@@ -494,7 +523,8 @@ static void shares(void)
 	uint64_t at = 1000;
 	begin(TY_RULE_MARKER);
 	for (uint64_t i = 0; i < 3000; i++) {
-		uint64_t a = 10 + rnd(1000), h1 = 100 + rnd(50000), h2 = 100 + rnd(i % 7 ? 1000 : 90000), w = rnd(500);
+		uint64_t a = 10 + rnd(1000), h1 = 100 + rnd(50000), h2 = 100 + rnd(i % 7 ? 1000 : 90000),
+			 w = rnd(500);
 		uint64_t f = rnd(h1), s = 500 + rnd(20000), r = rnd(3000), w2 = rnd(300), in = rnd(400);
 		mark(TY_MARK_BEGIN, i, at);
 		uint64_t b = at + a;
@@ -517,18 +547,24 @@ static void shares(void)
 		at = e + 100;
 	}
 	done();
-	const struct { uint32_t link; const struct ty_result *res; unsigned truth; } of[] = {
+	const struct {
+		uint32_t link;
+		const struct ty_result *res;
+		unsigned truth;
+	} of[] = {
 		{ find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_PAIR), &blame.pairs, HELD1 },
 		{ find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 2), TY_NEXT_PAIR), &blame.pairs, HELD2 },
 		{ find(site(LOCK, 0), TY_K_WOKEN, site(UNLOCK, 2), TY_NEXT_PAIR), &blame.pairs, WOKEN },
 		{ find(site(COND, 0), TY_K_SIGNAL, site(SIGNAL, 3), TY_NEXT_PAIR), &blame.pairs, SIGNALLED },
-		{ find(site(COND, 0), TY_K_REACQUIRE, site(UNLOCK, 3), TY_NEXT_PAIR), &blame.pairs, REACQUIRED },
+		{ find(site(COND, 0), TY_K_REACQUIRE, site(UNLOCK, 3), TY_NEXT_PAIR), &blame.pairs,
+		  REACQUIRED },
 		{ find(site(COND, 0), TY_K_WOKEN, site(UNLOCK, 3), TY_NEXT_PAIR), &blame.pairs, WOKEN2 },
 		{ find(site(FSYNC, 1), TY_K_KERNEL, TY_NONE, TY_NEXT_ROOT), &blame.roots, IO },
 		{ find(site(UNLOCK, 1), TY_K_RUNNING, TY_NONE, TY_NEXT_ROOT), &blame.roots, RUN1 },
 		{ find(site(UNLOCK, 2), TY_K_RUNNING, TY_NONE, TY_NEXT_ROOT), &blame.roots, RUN2 },
 		{ find(site(COND, 0), TY_K_SIGNAL, site(SIGNAL, 3),
-		       find(site(LOCK, 3), TY_K_HELD, site(UNLOCK, 2), TY_NEXT_RUNNING)), &blame.chains, LOCKED },
+		       find(site(LOCK, 3), TY_K_HELD, site(UNLOCK, 2), TY_NEXT_RUNNING)),
+		  &blame.chains, LOCKED },
 	};
 	CU_ASSERT_EQUAL(blame.pairs.n, 3000);
 	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {

@@ -26,8 +26,14 @@ static double uniform(void)
 	seed ^= seed << 17;
 	return ((double)(seed >> 11) + 0.5) / 9007199254740992.0;
 }
-static double exponential(double mean) { return -mean * log(uniform()); }
-static double normal(void) { return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform()); }
+static double exponential(double mean)
+{
+	return -mean * log(uniform());
+}
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
 
 /* A recording: three sites of different kinds, load that drifts by `drift`, everything times `scale`. */
 static void record(struct ty_side *s, size_t n, double drift, double scale, double scale_site2)
@@ -97,7 +103,9 @@ static void values(void)
 
 static struct ty_measure constant(double value, double cv, uint64_t counts)
 {
-	return (struct ty_measure){ .value = value, .cv = cv, .se = value * cv / sqrt(TY_SIDE_BLOCKS), .counts = counts };
+	return (struct ty_measure){
+		.value = value, .cv = cv, .se = value * cv / sqrt(TY_SIDE_BLOCKS), .counts = counts
+	};
 }
 
 static enum ty_verdict verdict(struct ty_measure base, struct ty_measure now, double floor)
@@ -263,7 +271,9 @@ static void sites(void)
 		r[i].names.ngroups = 2;
 		CU_ASSERT_FATAL(ty_sites_init(&r[i].sites, TY_BY_SITE, group, 2, 2, 2) == 0);
 		for (uint32_t path = 0; path < 2; path++) {
-			struct ty_ev ev = { .op = (uint16_t)i, .path = path, .cls = TY_CLASS_SYNC }; /* fsync */
+			struct ty_ev ev = { .op = (uint16_t)i,
+					    .path = path,
+					    .cls = TY_CLASS_SYNC }; /* fsync */
 			int64_t k = ty_sites_key(&r[i].sites, &ev);
 			r[i].sites.v[k].waits = 10 * (path + 1);
 		}
@@ -303,7 +313,8 @@ static void make_store(const char *name, double slower, const char *kernel)
 {
 	enum { N = 4000 };
 	static struct ty_ev ev[N * 4];
-	static const struct ty_frame at[2] = { { .module = 0, .offset = 0x10 }, { .module = 0, .offset = 0x20 } };
+	static const struct ty_frame at[2] = { { .module = 0, .offset = 0x10 },
+					       { .module = 0, .offset = 0x20 } };
 	struct ty_store *s = NULL;
 	char path[96];
 	uint64_t now = 1000000, n = 0;
@@ -312,20 +323,32 @@ static void make_store(const char *name, double slower, const char *kernel)
 	CU_ASSERT(ty_store_put_ops(s, err) == 0);
 	CU_ASSERT(ty_store_put_meta(s, "kernel", kernel, err) == 0);
 	CU_ASSERT(ty_store_put_meta(s, "state", "\"complete\"", err) == 0);
-	CU_ASSERT(ty_store_put_module(s, 0, &(struct ty_module_info){ .path = "/bin/x", .build_id = "aa", .rows = "ready" }, err) == 0);
-	CU_ASSERT(ty_store_put_process(s, 0, &(struct ty_process){ .pid = 7, .parent = -1, .exe = "/bin/x" }, err) == 0);
+	CU_ASSERT(ty_store_put_module(
+			  s, 0,
+			  &(struct ty_module_info){ .path = "/bin/x", .build_id = "aa", .rows = "ready" },
+			  err) == 0);
+	CU_ASSERT(ty_store_put_process(s, 0, &(struct ty_process){ .pid = 7, .parent = -1, .exe = "/bin/x" },
+				       err) == 0);
 	CU_ASSERT(ty_store_put_thread(s, 0, &(struct ty_thread_info){ .tid = 7, .name = "x" }, err) == 0);
 	CU_ASSERT(ty_store_put_symbols(s, 0, 0x10, &(struct ty_symbol){ .function = "first" }, 1, err) == 0);
 	CU_ASSERT(ty_store_put_symbols(s, 0, 0x20, &(struct ty_symbol){ .function = "second" }, 1, err) == 0);
 	for (uint32_t i = 0; i < 2; i++)
-		CU_ASSERT(ty_store_put_path(s, i, &(struct ty_path){ .count = 1, .frames = &at[i] }, err) == 0);
+		CU_ASSERT(ty_store_put_path(s, i, &(struct ty_path){ .count = 1, .frames = &at[i] }, err) ==
+			  0);
 	for (uint64_t i = 0; i < N; i++) {
-		struct ty_ev mark = { .begin = now, .end = now, .object = i, .kind = TY_EV_MARK, .op = TY_MARK_BEGIN };
+		struct ty_ev mark = {
+			.begin = now, .end = now, .object = i, .kind = TY_EV_MARK, .op = TY_MARK_BEGIN
+		};
 		ev[n++] = mark;
 		for (uint32_t k = 0; k < 2; k++) {
 			uint64_t ns = (uint64_t)((k ? slower : 1) * (20000 + 10000 * uniform()));
-			ev[n++] = (struct ty_ev){ .begin = now + 100, .end = now + 100 + ns, .path = k, .kind = TY_EV_WAIT,
-				.op = TY_OP_pthread_mutex_lock, .cls = TY_CLASS_MUTEX, .object = 0x1000 };
+			ev[n++] = (struct ty_ev){ .begin = now + 100,
+						  .end = now + 100 + ns,
+						  .path = k,
+						  .kind = TY_EV_WAIT,
+						  .op = TY_OP_pthread_mutex_lock,
+						  .cls = TY_CLASS_MUTEX,
+						  .object = 0x1000 };
 			now += 100 + ns;
 		}
 		mark.begin = mark.end = now += 5000;
