@@ -66,7 +66,7 @@ static void wait_words(const struct ty_tree *t, uint32_t node, const struct run 
 		return;
 	}
 	const char *z = caller(t, asker), *o = NULL;
-	if (n->site != TY_NONE && r->store && n->sites == 1)
+	if (n->site != TY_NONE && r->store && n->sites == 1 && ty_class_has_fd(r->sites.v[n->site].cls))
 		o = ty_site_object_name(r, n->site, object);
 	snprintf(buf, size, "%s waits for %s%s%s (%s)%s%s", fit(who, t->name[t->v[asker].name]),
 		 waited_for(n->site != TY_NONE ? r->sites.v[n->site].cls : TY_CLASS_COUNT), o ? ", mostly " : "",

@@ -192,7 +192,7 @@ static void show_timeline(const struct ty_tail *t, const struct ty_tail_labels *
 		gap = 0;
 		const char *who = waker_words(r, &s->wait[i], waker);
 		unsigned room = *who ? WIDTH - 26 - 2 - (unsigned)strlen(who) : WIDTH - 26;
-		snprintf(line, sizeof line, "%s  %s", ty_tail_label(names, p->site, room, buf), who);
+		snprintf(line, sizeof line, "%s%s%s", ty_tail_label(names, p->site, room, buf), *who ? "  " : "", who);
 		show_line((double)(p->begin - s->begin), (double)d, line);
 	}
 	char a[TY_FMT], b[TY_FMT];

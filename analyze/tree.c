@@ -61,8 +61,13 @@ static int tree(struct run *r, const struct asked *a, char *err)
 	struct ty_factors f = { 0 };
 	struct ty_tree_show show = { .depth = a->depth, .least = a->d / 5 };
 	int e = ty_tree_build(&t, r, a->root, !a->no_fold, err);
+	struct ty_progress progress;
+	ty_progress_start(&progress, "adding up");
+	t.progress = ty_progress_show;
+	t.progress_arg = &progress;
 	if (!e)
 		e = ty_tree_sums(&t, &r->rows, err);
+	ty_progress_end(&progress);
 	if (!e) {
 		ty_tree_shares(&t);
 		t.latency_share = r->res.var > 0 ? t.var / r->res.var : 0;

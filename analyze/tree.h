@@ -76,6 +76,9 @@ struct ty_tree {
 	struct ty_pair_error *listed; /* the largest pairs first (tree_errors.c) */
 	size_t nlisted, listed_cap;
 
+	void (*progress)(void *arg, double done); /* while requests are added up; NULL: nobody looks */
+	void *progress_arg;
+
 	/* results */
 	double var;            /* of the root, ns^2 */
 	double mean;

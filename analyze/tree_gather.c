@@ -144,6 +144,8 @@ static int all_requests(struct gather *g, struct ty_ledger *rows, const struct t
 		if (t->running && rest)
 			add_up(g, t->running, (int64_t)rest);
 		e = one_request(g, blocks->of[i++]);
+		if (t->progress && i % 4096 == 0)
+			t->progress(t->progress_arg, (double)i / (double)rows->n);
 	}
 	if (!e)
 		flush(g);

@@ -4,7 +4,6 @@
 #include "analyze/where_options.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/cmd.h"
@@ -75,40 +74,47 @@ const struct argp ty_common_argp = { options, parse, NULL, NULL, NULL, NULL, NUL
 
 /* ---- progress, passes ---- */
 
-struct progress { struct timespec start; unsigned calls; bool shown; };
-
-static void show_progress(void *arg, double done)
+void ty_progress_start(struct ty_progress *p, const char *what)
 {
-	struct progress *p = arg;
+	*p = (struct ty_progress){ .what = what };
+	clock_gettime(CLOCK_MONOTONIC, &p->start);
+}
+
+void ty_progress_show(void *progress, double done)
+{
+	struct ty_progress *p = progress;
 	struct timespec now;
-	if (++p->calls % 16)
+	if (++p->calls % 16 || !isatty(STDERR_FILENO))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	double s = (double)(now.tv_sec - p->start.tv_sec) + (double)(now.tv_nsec - p->start.tv_nsec) / 1e9;
 	if (s < 1)
 		return;
 	p->shown = true;
-	fprintf(stderr, "\rreading: %3.0f %%", done * 100);
+	fprintf(stderr, "\r%s: %3.0f %%", p->what, done * 100);
+}
+
+void ty_progress_end(struct ty_progress *p)
+{
+	if (p->shown)
+		fprintf(stderr, "\r%*s\r", (int)strlen(p->what) + 8, "");
 }
 
 int ty_passes(struct run *r, const struct ty_pass *pass, size_t n)
 {
-	struct progress progress = { 0 };
+	struct ty_progress progress;
 	char err[TY_ERR_MAX] = "";
 	int e = 0;
 	size_t i = 0;
-	if (isatty(STDERR_FILENO)) {
-		clock_gettime(CLOCK_MONOTONIC, &progress.start);
-		r->progress = show_progress;
-		/* cppcheck-suppress autoVariables ; taken back below */
-		r->progress_arg = &progress;
-	}
+	ty_progress_start(&progress, "reading");
+	r->progress = ty_progress_show;
+	/* cppcheck-suppress autoVariables ; taken back below */
+	r->progress_arg = &progress;
 	while (i < n && !(e = pass[i].run(r, err)))
 		i++;
 	r->progress = NULL;
 	r->progress_arg = NULL;
-	if (progress.shown)
-		fprintf(stderr, "\r              \r");
+	ty_progress_end(&progress);
 	if (!e && r->rule == TY_RULE_NONE) {
 		ty_say("there are no requests in %s: neither an accepted connection nor a marker was seen; "
 		       "--requests site:TEXT can cut a worker's time (tarry report says more)", r->opt.store);

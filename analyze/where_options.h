@@ -6,6 +6,7 @@
 #define TY_WHERE_OPTIONS_H
 
 #include <argp.h>
+#include <time.h>
 
 #include "analyze/run.h"
 
@@ -19,6 +20,11 @@ struct ty_pass {
 	const char *name;
 	int (*run)(struct run *r, char *err);
 };
+/* On a terminal: what is being done and how far it is, once it takes a second. */
+struct ty_progress { const char *what; struct timespec start; unsigned calls; bool shown; };
+void ty_progress_start(struct ty_progress *p, const char *what);
+void ty_progress_show(void *progress, double done);
+void ty_progress_end(struct ty_progress *p);
 /* Runs the passes with progress on a terminal.  0, or an exit status after a line of complaint. */
 int ty_passes(struct run *r, const struct ty_pass *pass, size_t n);
 
