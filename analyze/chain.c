@@ -10,7 +10,7 @@
 #include "analyze/blame.h"
 
 #define PAST_MIN 32u
-#define PAST_MAX 1024u
+#define PAST_MAX 4096u
 #define PAST_ALL (1u << 20) /* segments of all threads */
 #define KEEP_NS 2000000000ull
 

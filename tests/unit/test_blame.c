@@ -458,7 +458,7 @@ static void many_wakes(void)
 
 static void many_waits(void)
 {
-	const uint64_t n = 3000; /* 1024 are kept */
+	const uint64_t n = 10000; /* 4096 are kept */
 	begin(TY_RULE_NONE);
 	for (uint64_t i = 0; i < n; i++)
 		waits(1, i % 2 ? FSYNC : SLEEP, 3, 100 + 10 * i, 105 + 10 * i);
@@ -466,10 +466,10 @@ static void many_waits(void)
 	waits(0, LOCK, 7, 100, 100 + 10 * n);
 	done();
 	uint64_t lost = total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_HISTORY));
-	CU_ASSERT_EQUAL(lost, 10 * (n - 1024) - 5);
+	CU_ASSERT_EQUAL(lost, 10 * (n - 4096) - 5);
 	CU_ASSERT_EQUAL(blame.counts.history_ns, lost);
 	uint32_t io = find(site(FSYNC, 1), TY_K_KERNEL, TY_NONE, TY_NEXT_RUNNING);
-	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), io)), 512 * 5);
+	CU_ASSERT_EQUAL(total(find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), io)), 2048 * 5);
 	check_sums(5 * n + 10 * n);
 	finish();
 }
