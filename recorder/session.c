@@ -187,8 +187,10 @@ static bool maps_arena(const struct ty_recorder *r, const char *pid)
 	FILE *f = fstat(r->arena.fd, &st) == 0 ? fopen(path, "re") : NULL;
 	while (f && !found && getline(&line, &size, f) > 0) {
 		unsigned long long inode;
-		found = strstr(line, "/memfd:tarry") && sscanf(line, "%*s %*s %*s %*s %llu", &inode) == 1 &&
-			inode == st.st_ino;
+		char may[5];
+		/* who only looks (tarry top) is not recorded */
+		found = strstr(line, "/memfd:tarry") && sscanf(line, "%*s %4s %*s %*s %llu", may, &inode) == 2 &&
+			may[1] == 'w' && inode == st.st_ino;
 	}
 	free(line);
 	if (f)
