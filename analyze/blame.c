@@ -4,8 +4,6 @@
 #include "analyze/blame.h"
 
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "analyze/where_options.h"
 #include "cli/cmd.h"
@@ -66,26 +64,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- the events ---- */
 
-struct progress {
-	struct timespec start;
-	unsigned calls;
-	bool shown;
-};
-
-static void show_progress(void *arg, double done)
-{
-	struct progress *p = arg;
-	struct timespec now;
-	if (++p->calls % 16)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	double s = (double)(now.tv_sec - p->start.tv_sec) + (double)(now.tv_nsec - p->start.tv_nsec) / 1e9;
-	if (s < 1)
-		return;
-	p->shown = true;
-	fprintf(stderr, "\rreading: %3.0f %%", done * 100);
-}
-
 /* All events with the rule in force; *again: another rule is to be used instead.
  * From the start, whatever the window: wakes and connections before it count. */
 static int read_once(struct ty_blame *b, struct run *r, bool *again, char *err)
@@ -136,7 +114,7 @@ int cmd_blame(int argc, char **argv)
 {
 	struct run r = { .opt = { .tail = 0.99 } };
 	struct ty_blame b = { 0 };
-	struct progress progress = { 0 };
+	struct ty_progress progress;
 	static const struct argp_child children[] = { { &ty_common_argp, 0, NULL, 0 }, { 0 } };
 	const struct argp argp = {
 		options,
@@ -156,19 +134,16 @@ int cmd_blame(int argc, char **argv)
 	argp_err_exit_status = TY_EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &r.opt))
 		return TY_EXIT_USAGE;
-	if (isatty(STDERR_FILENO)) {
-		clock_gettime(CLOCK_MONOTONIC, &progress.start);
-		r.progress = show_progress;
-		r.progress_arg = &progress;
-	}
+	ty_progress_start(&progress, "reading");
+	r.progress = ty_progress_show;
+	r.progress_arg = &progress;
 	int e = ty_pass_load(&r, err);
 	bool usage = e == -EINVAL && r.store; /* the store was fine, an option was not */
 	if (!e)
 		e = ty_pass_names(&r, err);
 	if (!e)
 		e = read_events(&b, &r, err);
-	if (progress.shown)
-		fprintf(stderr, "\r              \r");
+	ty_progress_end(&progress);
 	if (!e)
 		e = r.opt.json ? ty_blame_json(&b, err) : ty_blame_text(&b, err);
 	if (e)

@@ -168,6 +168,7 @@ int cmd_compare(int argc, char **argv)
 		NULL
 	};
 	char err[TY_ERR_MAX] = "";
+	struct ty_progress progress;
 	bool usage = false;
 	static char name[] = "tarry compare"; /* as usage and errors call us */
 	int e = 0;
@@ -179,7 +180,11 @@ int cmd_compare(int argc, char **argv)
 	for (int i = 0; !e && i < 2; i++) {
 		c.run[i].opt = a.opt;
 		c.run[i].opt.store = a.store[i];
+		c.run[i].progress = ty_progress_show;
+		c.run[i].progress_arg = &progress;
+		ty_progress_start(&progress, i ? "reading the new one" : "reading the base");
 		e = read_one(&c.run[i], &usage, err);
+		ty_progress_end(&progress);
 	}
 	if (!e)
 		e = measure(&c, err);

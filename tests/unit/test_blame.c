@@ -582,6 +582,39 @@ static void shares(void)
 	finish();
 }
 
+/* A request that another thread takes over while its thread waits: the segments up to then are its. */
+static void handed_over(void)
+{
+	struct ty_ev ev = { .begin = 50,
+			    .end = 50,
+			    .object = 1,
+			    .op = TY_MARK_BEGIN,
+			    .kind = TY_EV_MARK,
+			    .cls = TY_CLASS_COUNT };
+	begin(TY_RULE_MARKER);
+	feed(ev);
+	wakes(1, UNLOCK, 7, 150);
+	ev.begin = ev.end = 170;
+	ev.op = TY_MARK_RESUME;
+	ev.thread = 3;
+	feed(ev);
+	wakes(2, UNLOCK, 7, 190);
+	waits(0, LOCK, 7, 100, 200);
+	ev.begin = ev.end = 220;
+	ev.op = TY_MARK_END;
+	feed(ev);
+	done();
+	CU_ASSERT_EQUAL(blame.pairs.n, 1);
+	CU_ASSERT_EQUAL(blame.pairs.mean, 170);
+	uint32_t one = find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_PAIR);
+	uint32_t two = find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 2), TY_NEXT_PAIR);
+	CU_ASSERT_EQUAL(blame.pairs.site[one].mean, 50);
+	CU_ASSERT_EQUAL(blame.pairs.site[two].mean, 20);
+	CU_ASSERT_EQUAL(blame.pairs.running.mean, 100);
+	CU_ASSERT_EQUAL(total(two), 40); /* of the wait in all */
+	finish();
+}
+
 /* The views do not depend on how the events come. */
 static void batches(void)
 {
@@ -627,6 +660,7 @@ int main(void)
 	CU_add_test(s, "more waits than are kept", many_waits);
 	CU_add_test(s, "window", window);
 	CU_add_test(s, "shares", shares);
+	CU_add_test(s, "handed over in a wait", handed_over);
 	CU_add_test(s, "batches", batches);
 	CU_basic_set_mode(CU_BRM_NORMAL);
 	CU_basic_run_tests();
