@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
-enum { ROUNDS = 7 };
+enum { ROUNDS = 7, SEM_ROUNDS = 100 }; /* the recorder has to see the child alive to know its memory */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, cond_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
@@ -149,19 +149,22 @@ static void *waiters(void *arg)
 	return arg;
 }
 
+/* s[0] is waited for by the child, s[1] says that it has been. */
 NOINLINE void sem_poster(sem_t *s)
 {
 	/* glibc: the number of waiters is the upper half of the first word */
 	while (__atomic_load_n((const unsigned long *)(const void *)s, __ATOMIC_ACQUIRE) >> 32 == 0)
 		a_while();
 	sem_post(s);
-	__asm__ volatile("");
+	while (sem_trywait(s + 1))
+		a_while();
 }
 
 NOINLINE void sem_waiter(sem_t *s)
 {
 	while (sem_wait(s) && errno == EINTR)
 		;
+	sem_post(s + 1);
 	__asm__ volatile("");
 }
 
@@ -169,7 +172,7 @@ int main(void)
 {
 	pthread_t t[2];
 	sem_t *s = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	must(s != MAP_FAILED && sem_init(s, 1, 0) == 0, "sem_init");
+	must(s != MAP_FAILED && sem_init(s, 1, 0) == 0 && sem_init(s + 1, 1, 0) == 0, "sem_init");
 	must(pthread_barrier_init(&barrier, NULL, 2) == 0, "barrier");
 	must(pthread_create(&t[0], NULL, holders, NULL) == 0, "pthread_create");
 	must(pthread_create(&t[1], NULL, waiters, NULL) == 0, "pthread_create");
@@ -178,11 +181,11 @@ int main(void)
 	pid_t child = fork();
 	must(child >= 0, "fork");
 	if (child == 0) {
-		for (int i = 0; i < ROUNDS; i++)
+		for (int i = 0; i < SEM_ROUNDS; i++)
 			sem_waiter(s);
 		_exit(0);
 	}
-	for (int i = 0; i < ROUNDS; i++)
+	for (int i = 0; i < SEM_ROUNDS; i++)
 		sem_poster(s);
 	int status = 1;
 	must(waitpid(child, &status, 0) == child && status == 0, "child");
