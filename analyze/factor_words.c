@@ -27,6 +27,14 @@ static const char *waited_for(unsigned cls)
 	return cls < TY_CLASS_COUNT && words[cls] ? words[cls] : "something";
 }
 
+const char *ty_site_target(const struct run *r, uint32_t site, char buf[512])
+{
+	if (site == TY_NONE || !r->store || !ty_class_has_fd(r->sites.v[site].cls))
+		return NULL;
+	const char *name = ty_site_object_name(r, site, buf);
+	return name && (*name == '/' || !strncmp(name, "tcp", 3) || !strncmp(name, "unix", 4)) ? name : NULL;
+}
+
 static const char *fit(char buf[512], const char *name)
 {
 	return ty_fmt_fit(buf, 512, name, NAMES);
@@ -58,7 +66,7 @@ static uint32_t main_leaf(const struct ty_tree *t, uint32_t node)
 static void wait_words(const struct ty_tree *t, uint32_t node, const struct run *r, char *buf, size_t size)
 {
 	const struct ty_node *n = &t->v[node];
-	char who[512], in[512], object[TY_NAME_MAX], on[512];
+	char who[512], in[512], object[512], on[512];
 	uint32_t asker = n->parent;
 	if (t->v[asker].kind == TY_NODE_NO_PATH) {
 		snprintf(buf, size, "%s is called often, and each call is too short for a call path (min_path)",
@@ -66,8 +74,8 @@ static void wait_words(const struct ty_tree *t, uint32_t node, const struct run 
 		return;
 	}
 	const char *z = caller(t, asker), *o = NULL;
-	if (n->site != TY_NONE && r->store && n->sites == 1 && ty_class_has_fd(r->sites.v[n->site].cls))
-		o = ty_site_object_name(r, n->site, object);
+	if (n->sites == 1)
+		o = ty_site_target(r, n->site, object);
 	snprintf(buf, size, "%s waits for %s%s%s (%s)%s%s", fit(who, t->name[t->v[asker].name]),
 		 waited_for(n->site != TY_NONE ? r->sites.v[n->site].cls : TY_CLASS_COUNT), o ? ", mostly " : "",
 		 o ? fit(on, o) : "", t->name[n->name], *z ? " in " : "", fit(in, z));
@@ -104,17 +112,22 @@ static size_t ancestors(const struct ty_tree *t, uint32_t node, uint32_t *up, si
 const char *ty_factor_place(const struct ty_tree *t, const struct ty_factor *f, size_t i, char *buf, size_t size)
 {
 	uint32_t mine[256], other[256];
-	size_t n = ancestors(t, f->place[i].a, mine, 256), common = n, at = 0;
-	for (size_t k = 0; k < f->places; k++) {
-		size_t m = ancestors(t, f->place[k].a, other, 256), same = 0;
-		while (k != i && same < n && same < m && mine[n - 1 - same] == other[m - 1 - same])
+	size_t n = ancestors(t, f->place[i].a, mine, 256), outer = n, inner = n, at = 0;
+	for (size_t k = 0; k < f->places && k < TY_PLACES && f->place[k].share >= TY_PLACE_LEAST; k++) {
+		size_t m = ancestors(t, f->place[k].a, other, 256), same = 0, alike = 0;
+		if (k == i)
+			continue;
+		while (same < n && same < m && mine[n - 1 - same] == other[m - 1 - same])
 			same++;
-		if (k != i && same < common)
-			common = same;
+		while (alike < n && alike < m && t->v[mine[alike]].same == t->v[other[alike]].same)
+			alike++;
+		outer = same < outer ? same : outer;
+		inner = alike < inner ? alike : inner;
 	}
-	common = common == n ? 0 : common;
+	if (outer + inner >= n) /* it is the only one, or lies on the way to another */
+		outer = inner = 0;
 	snprintf(buf, size, "the request");
-	for (size_t k = common; k < n && at < size; k++)
+	for (size_t k = outer; k < n - inner && at < size; k++)
 		at += (size_t)snprintf(buf + at, size - at, "%s%s", at ? " > " : "", t->name[t->v[mine[n - 1 - k]].name]);
 	return buf;
 }

@@ -83,7 +83,7 @@ const char *ty_repeat_name(unsigned i);
 struct ty_tail_labels;
 int ty_tail_labels_make(struct ty_tail_labels **ret, const struct ty_tail *t, size_t top);
 void ty_tail_labels_free(struct ty_tail_labels *a);
-/* "lock_row: pthread_cond_wait  in pay  on FILE", at most width columns */
+/* "pay .. lock_row: pthread_cond_wait  on FILE", at most width columns */
 const char *ty_tail_label(const struct ty_tail_labels *a, uint32_t site, unsigned width, char buf[1024]);
 
 int ty_tail_text(const struct ty_tail *t, size_t top, char *err);

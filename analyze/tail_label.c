@@ -8,6 +8,7 @@
 #include "analyze/fmt.h"
 #include "analyze/names.h"
 #include "analyze/tail.h"
+#include "analyze/tree.h"
 
 #define LABELS 256u /* more sites are not told apart */
 
@@ -16,7 +17,7 @@ struct label {
 	char *function;
 	char **line; /* outermost last */
 	size_t n, cap;
-	const char *in; /* one of line, NULL: nothing to add */
+	char in[128]; /* one or two of line; "": nothing to add */
 	bool failed;
 };
 
@@ -74,10 +75,10 @@ static bool alike(const struct ty_tail_labels *a, const struct label *p, const s
 	       !strcmp(p->function, q->function);
 }
 
-/* Lines from outside that l shares with one of the sites that look like it; 0: none does. */
+/* Lines from outside that l shares with all sites that look like it, + 1; 0: none does. */
 static size_t shared(const struct ty_tail_labels *a, const struct label *l)
 {
-	size_t most = 0;
+	size_t least = 0;
 	for (size_t k = 0; k < a->n; k++) {
 		const struct label *o = &a->v[k];
 		size_t same = 0;
@@ -85,26 +86,48 @@ static size_t shared(const struct ty_tail_labels *a, const struct label *l)
 			continue;
 		while (same < l->n && same < o->n && !strcmp(outer(l, same), outer(o, same)))
 			same++;
-		most = same + 1 > most ? same + 1 : most;
+		least = !least || same + 1 < least ? same + 1 : least;
 	}
-	return most;
+	return least;
 }
 
-static const char *choose(const struct ty_tail_labels *a, const struct label *l)
+static bool elsewhere(const struct ty_tail_labels *a, const struct label *l, const char *line)
 {
-	size_t from = shared(a, l);
-	if (l->failed || (!from && has_name(l->function)))
-		return NULL;
-	if (from) { /* the first one with a name that is not shared */
-		for (size_t i = from - 1; i < l->n; i++)
-			if (has_name(outer(l, i)) && strcmp(outer(l, i), l->function) != 0)
-				return outer(l, i);
-		return from <= l->n ? outer(l, from - 1) : NULL;
+	for (size_t k = 0; k < a->n; k++)
+		for (size_t i = 0; alike(a, l, &a->v[k]) && i < a->v[k].n; i++)
+			if (!strcmp(a->v[k].line[i], line))
+				return true;
+	return false;
+}
+
+/* The first functions with a name that are not shared: one that no other site has will do, else two. */
+static void choose_different(const struct ty_tail_labels *a, struct label *l, size_t from)
+{
+	size_t at = 0;
+	for (size_t i = from, n = 0; i < l->n && n < 2; i++) {
+		const char *line = outer(l, i);
+		bool unique = !elsewhere(a, l, line);
+		if (!has_name(line) || !strcmp(line, l->function))
+			continue;
+		at += (size_t)snprintf(l->in + at, sizeof l->in - at, "%s%.50s", n ? " > " : "", line);
+		n += unique ? 2 : 1;
 	}
-	for (size_t i = 0; i < l->n; i++) /* the nearest one with a name */
+	if (!at && from < l->n)
+		snprintf(l->in, sizeof l->in, "%.100s", outer(l, from));
+}
+
+static void choose(const struct ty_tail_labels *a, struct label *l)
+{
+	size_t from = l->failed ? 0 : shared(a, l);
+	if (from) {
+		choose_different(a, l, from - 1);
+		return;
+	}
+	if (l->failed || has_name(l->function))
+		return;
+	for (size_t i = 0; i < l->n && !*l->in; i++) /* the nearest one with a name */
 		if (has_name(l->line[i]) && strcmp(l->line[i], l->function) != 0)
-			return l->line[i];
-	return NULL;
+			snprintf(l->in, sizeof l->in, "%.100s", l->line[i]);
 }
 
 int ty_tail_labels_make(struct ty_tail_labels **ret, const struct ty_tail *t, size_t top)
@@ -121,7 +144,7 @@ int ty_tail_labels_make(struct ty_tail_labels **ret, const struct ty_tail *t, si
 		for (size_t k = 0; k < t->slow[i].waits; k++)
 			add(a, t->slow[i].wait[k].part.site);
 	for (size_t i = 0; i < a->n; i++)
-		a->v[i].in = choose(a, &a->v[i]);
+		choose(a, &a->v[i]);
 	*ret = a;
 	return 0;
 }
@@ -142,13 +165,12 @@ void ty_tail_labels_free(struct ty_tail_labels *a)
 const char *ty_tail_label(const struct ty_tail_labels *a, uint32_t site, unsigned width, char buf[1024])
 {
 	const struct run *r = a->r;
-	char name[TY_NAME_MAX], object[TY_NAME_MAX], text[TY_NAME_MAX * 4];
+	char name[TY_NAME_MAX], object[512], text[TY_NAME_MAX * 4];
 	if (site == TY_SITE_HELD)
 		return "held up: its thread worked on another request";
-	const char *f = ty_site_function(r, site, name), *o = ty_site_object_name(r, site, object);
-	const char *in = a->of[site] ? a->v[a->of[site] - 1].in : NULL;
-	bool file = o && ty_class_has_fd(r->sites.v[site].cls);
-	snprintf(text, sizeof text, "%s%s%s%s%s%s%s", f, *f ? ": " : "", ty_site_operation(r, site), in ? "  in " : "",
-		 in ? in : "", file ? "  on " : "", file ? o : "");
+	const char *f = ty_site_function(r, site, name), *o = ty_site_target(r, site, object);
+	const char *in = a->of[site] ? a->v[a->of[site] - 1].in : "";
+	snprintf(text, sizeof text, "%s%s%s%s%s%s%s", in, *in ? " .. " : "", f, *f ? ": " : "", ty_site_operation(r, site),
+		 o ? "  on " : "", o ? o : "");
 	return ty_fmt_fit(buf, 1024, text, width);
 }

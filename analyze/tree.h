@@ -131,6 +131,8 @@ int ty_tree_text(const struct ty_tree *t, const struct ty_factors *f, const stru
 		 const struct ty_tree_show *show, char *err);
 int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const struct run *r,
 		 const struct ty_tree_show *show, char *err);
+/* The file or peer that a site waits for; NULL: none, or none that says more than the operation. */
+const char *ty_site_target(const struct run *r, uint32_t site, char buf[512]);
 /* "X waits for Y in Z" */
 const char *ty_factor_sentence(const struct ty_tree *t, const struct ty_factor *f, const struct run *r,
 			       char *buf, size_t size);
@@ -143,7 +145,9 @@ int ty_blocks_make(struct ty_blocks *b, const struct ty_ledger *rows, size_t wid
 /* Standard error from the estimates that each leave one block out. */
 double ty_blocks_error(const struct ty_blocks *b, const double *left_out);
 
-/* "outermost > ... > caller" of the i-th place, without what all places have in common. */
+/* "outermost > ... > caller" of the i-th place, without what the largest places have in common. */
+#define TY_PLACES 3 /* shown */
+#define TY_PLACE_LEAST 0.001
 const char *ty_factor_place(const struct ty_tree *t, const struct ty_factor *f, size_t i, char *buf, size_t size);
 
 #endif

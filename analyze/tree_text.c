@@ -11,7 +11,6 @@
 #include "analyze/tree.h"
 
 #define WIDTH 132
-#define PLACES 3 /* of a factor */
 
 struct line { double share; uint32_t a, b; }; /* nodes; b TY_NONE: a node, else a pair */
 
@@ -71,7 +70,7 @@ static uint32_t nearly_all(const struct printer *p, uint32_t node)
 static uint32_t print_chain(const struct printer *p, uint32_t node, unsigned indent)
 {
 	const struct ty_tree *t = p->t;
-	char text[4096], fit[1024], object[TY_NAME_MAX];
+	char text[4096], fit[1024], object[512];
 	size_t at = 0;
 	unsigned room = indent < 60 ? WIDTH - 28 - indent : 44;
 	for (uint32_t next;; node = next) {
@@ -81,8 +80,7 @@ static uint32_t print_chain(const struct printer *p, uint32_t node, unsigned ind
 			break;
 	}
 	const struct ty_node *n = &t->v[node];
-	const char *o = n->kind == TY_NODE_WAIT && n->sites == 1 && p->r->store
-		? ty_site_object_name(p->r, n->site, object) : NULL;
+	const char *o = n->kind == TY_NODE_WAIT && n->sites == 1 ? ty_site_target(p->r, n->site, object) : NULL;
 	if (o)
 		snprintf(text + at, sizeof text - at, "  on %s", o);
 	if (n->kind == TY_NODE_RUNNING)
@@ -193,7 +191,7 @@ static void print_factors(const struct ty_tree *t, const struct ty_factors *f, c
 		printf("%8s", isfinite(x->se) ? ty_fmt_percent(a, x->se) : "");
 		printf("  %s\n", ty_fmt_fit(b, sizeof b, ty_factor_sentence(t, x, r, c, sizeof c), WIDTH - 22));
 		size_t shown = 0;
-		for (; shown < x->places && x->places > 1 && shown < PLACES && x->place[shown].share >= 0.001; shown++) {
+		for (; shown < x->places && x->places > 1 && shown < TY_PLACES && x->place[shown].share >= TY_PLACE_LEAST; shown++) {
 			printf("%22s%8s", "", ty_fmt_percent(a, x->place[shown].share));
 			printf("  in %s\n", ty_fmt_fit(b, sizeof b, ty_factor_place(t, x, shown, c, sizeof c), WIDTH - 36));
 		}

@@ -176,6 +176,29 @@ static void test_options(void)
 	CU_ASSERT_EQUAL(command(cmd_tail, store, "second", NULL), 2);
 }
 
+/* The same function waits in the same way for two callers: the tables tell them apart. */
+static void test_alike(void)
+{
+	struct ty_store *s = new_store("alike", functions);
+	put_path(s, 0, 0, 0, HANDLE, DISK, QUEUE, -1);
+	put_path(s, 1, 0, 0, HANDLE, RARE, QUEUE, -1);
+	nev = 0;
+	now = 1000000000;
+	for (uint64_t r = 0; r < 400; r++) {
+		mark(TY_MARK_BEGIN, r, 1);
+		mutex(0, 1000 + r * 10);
+		run_for(100);
+		mutex(1, 2000 + r * 20);
+		mark(TY_MARK_END, r, 0);
+		run_for(50);
+	}
+	finish_store(s);
+	CU_ASSERT_EQUAL(command(cmd_tail, store, NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  disk .. queue: pthread_mutex_lock"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  rare .. queue: pthread_mutex_lock"));
+	CU_ASSERT_PTR_NULL(strstr(text, "  queue: pthread_mutex_lock"));
+}
+
 static void test_repeat_buckets(void)
 {
 	static const struct { uint64_t n; unsigned bucket; } t[] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 3, 3 }, { 4, 3 },
@@ -298,6 +321,7 @@ int main(void)
 	CU_add_test(s, "all three causes", test_causes);
 	CU_add_test(s, "timelines and wakers", test_timelines);
 	CU_add_test(s, "options", test_options);
+	CU_add_test(s, "sites that look alike", test_alike);
 	CU_add_test(s, "buckets of repeats", test_repeat_buckets);
 	CU_add_test(s, "sums and errors recomputed", test_sums);
 	return finish();
