@@ -21,13 +21,11 @@ static json_t *meta_copy(const struct ty_info *i, const char *key)
 
 static json_t *unseen_json(const struct ty_unseen *u)
 {
-	json_t *o = json_object();
 	if (!u->threads)
 		return json_null(); /* schedstat could not be read */
-	json_object_update_new(o, json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "threads", (json_int_t)u->threads,
+	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "threads", (json_int_t)u->threads,
 		"wall_ns", (json_int_t)u->wall, "cpu_ns", (json_int_t)u->cpu, "runq_ns", (json_int_t)u->runq,
-		"waits_ns", (json_int_t)u->waits, "unseen_ns", (json_int_t)u->unseen));
-	return o;
+		"waits_ns", (json_int_t)u->waits, "unseen_ns", (json_int_t)u->unseen);
 }
 
 static json_t *processes(const struct ty_info *i)
