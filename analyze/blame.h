@@ -111,6 +111,14 @@ struct ty_wakes {
 int ty_wakes_init(struct ty_wakes *w);
 void ty_wakes_free(struct ty_wakes *w);
 struct ty_waked *ty_wakes_find(struct ty_wakes *w, uint64_t object, uint32_t space);
+static inline size_t ty_wakes_hash(uint64_t object, uint32_t space)
+{
+	return (size_t)ty_mix(object ^ (uint64_t)space << 40);
+}
+static inline void ty_wakes_prefetch(const struct ty_wakes *w, uint64_t object, uint32_t space)
+{
+	__builtin_prefetch(&w->slot[ty_wakes_hash(object, space) & (w->slots - 1)]);
+}
 /* Made if it is not there; NULL: no memory. */
 struct ty_waked *ty_wakes_get(struct ty_wakes *w, uint64_t object, uint32_t space, uint64_t now);
 int ty_wakes_add(struct ty_wakes *w, struct ty_waked *o, const struct ty_wake *k);
@@ -205,6 +213,10 @@ void ty_order_free(struct ty_order *o);
 void ty_order_put(struct ty_order *o, const struct ty_ev *ev);
 /* The next event that can go, NULL: none yet; all: even if a late one could still come. */
 const struct ty_ev *ty_order_take(struct ty_order *o, bool all);
+static inline const struct ty_ev *ty_order_at(const struct ty_order *o, size_t i)
+{
+	return &o->v[(o->head + i) & (TY_LAG_EVENTS - 1)];
+}
 
 /* what is shown */
 const char *ty_kind_name(enum ty_blame_kind k);  /* for programs: "held", ... */

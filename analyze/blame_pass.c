@@ -125,6 +125,18 @@ static int wait_event(struct ty_blame *b, const struct ty_ev *ev)
 	return 0;
 }
 
+#define AHEAD 6 /* events */
+
+/* Brings near what an event that comes soon will ask for. */
+static void prefetch(const struct ty_blame *b, const struct ty_ev *ev)
+{
+	if (ev->thread >= b->r->t.nthreads || ev->kind == TY_EV_MARK)
+		return;
+	ty_sites_prefetch(&b->r->sites, ev);
+	if (ev->kind == TY_EV_WAKE || !ty_class_has_fd(ev->cls))
+		ty_wakes_prefetch(&b->wakes, ev->object, ty_blame_space(b, ev));
+}
+
 static int event(struct ty_blame *b, const struct ty_ev *ev)
 {
 	const struct run *r = b->r;
@@ -151,22 +163,33 @@ int ty_blame_events(struct ty_blame *b, const struct ty_ev *ev, size_t n)
 			ty_order_put(&b->order, ev++);
 			n--;
 		}
-		while (!e && !b->cut.saw_mark && (next = ty_order_take(&b->order, last)))
+		while (!e && !b->cut.saw_mark && (next = ty_order_take(&b->order, last))) {
+			if (b->order.n > AHEAD)
+				prefetch(b, ty_order_at(&b->order, AHEAD));
 			e = event(b, next);
+		}
 	} while (!e && n && !b->cut.saw_mark);
 	return e;
 }
 
 /* ---- views ---- */
 
-/* The requests again with each key replaced by map[key], and their shares. */
-static int view(struct ty_blame *b, const uint32_t *map, size_t n, struct ty_result *res)
+/* Shares of pairs, roots and chains: the requests again with each key replaced. */
+static int views(struct ty_blame *b, const uint32_t *pair, const uint32_t *root)
 {
-	struct ty_ledger to = { .limit = (size_t)64 << 20 };
-	int e = ty_ledger_fold(&b->r->rows, map, n, &to);
+	const size_t limit = (size_t)64 << 20;
+	struct ty_ledger to[2] = { { .limit = limit }, { .limit = limit } };
+	const uint32_t *const map[2] = { pair, root };
+	size_t n = b->r->sites.n;
+	int e = ty_ledger_fold(&b->r->rows, map, 2, n, to);
 	if (!e)
-		e = ty_variance(&to, n, b->r->opt.tail, res);
-	ty_ledger_free(&to);
+		e = ty_variance(&to[0], n, b->r->opt.tail, &b->pairs);
+	if (!e)
+		e = ty_variance(&to[1], n, b->r->opt.tail, &b->roots);
+	if (!e)
+		e = ty_variance(&b->r->rows, n, b->r->opt.tail, &b->chains);
+	ty_ledger_free(&to[0]);
+	ty_ledger_free(&to[1]);
 	return e;
 }
 
@@ -226,19 +249,11 @@ static int summarize(struct ty_blame *b, size_t chains, uint32_t *pair, uint32_t
 
 int ty_blame_finish(struct ty_blame *b)
 {
-	size_t chains = b->r->sites.n, n;
-	uint32_t *map = malloc((3 * chains + 1) * sizeof *map), *pair = map, *root = map + chains;
-	uint32_t *same = map + 2 * chains;
-	int e = map ? summarize(b, chains, pair, root) : -ENOMEM;
-	for (uint32_t i = 0; !e && i < chains; i++)
-		same[i] = i;
-	n = b->r->sites.n;
+	size_t chains = b->r->sites.n;
+	uint32_t *map = malloc((2 * chains + 1) * sizeof *map);
+	int e = map ? summarize(b, chains, map, map + chains) : -ENOMEM;
 	if (!e)
-		e = view(b, pair, n, &b->pairs);
-	if (!e)
-		e = view(b, root, n, &b->roots);
-	if (!e)
-		e = view(b, same, n, &b->chains);
+		e = views(b, map, map + chains);
 	if (!e)
 		e = rank(b, TY_NEXT_PAIR, &b->pairs, &b->rank_pairs, &b->npairs);
 	if (!e)

@@ -29,7 +29,7 @@ void ty_wakes_free(struct ty_wakes *w)
 
 static struct ty_waked *place(struct ty_waked *t, size_t slots, uint64_t object, uint32_t space)
 {
-	size_t i = (size_t)ty_mix(object ^ (uint64_t)space << 40) & (slots - 1);
+	size_t i = ty_wakes_hash(object, space) & (slots - 1);
 	while (t[i].used && !(t[i].object == object && t[i].space == space))
 		i = (i + 1) & (slots - 1);
 	return &t[i];
@@ -128,9 +128,13 @@ int ty_wakes_add(struct ty_wakes *w, struct ty_waked *o, const struct ty_wake *k
 	return 0;
 }
 
+/* Most waits are short, so the wakes in them are among the last. */
 uint64_t ty_waked_from(const struct ty_waked *o, uint64_t time)
 {
 	uint64_t lo = ty_waked_first(o), hi = o->n;
+	for (unsigned i = 0; i < 8 && hi > lo; i++, hi--)
+		if (ty_waked_at(o, hi - 1)->at < time)
+			return hi;
 	while (lo < hi) {
 		uint64_t m = lo + (hi - lo) / 2;
 		if (ty_waked_at(o, m)->at < time)

@@ -141,7 +141,8 @@ static int measure(struct ty_comparison *c, char *err)
 	int e = ty_match_sides(&c->match, &c->run[0], &c->run[1]);
 	for (int i = 0; !e && i < 2; i++) {
 		struct ty_ledger rows = { .limit = (size_t)64 << 20 };
-		e = ty_ledger_fold(&c->run[i].rows, c->match.of[i], c->match.n, &rows);
+		e = ty_ledger_fold(&c->run[i].rows, (const uint32_t *const[]){ c->match.of[i] }, 1,
+				   c->match.n, &rows);
 		if (!e)
 			e = ty_side_take(&c->side[i], &rows, c->match.n, c->match.waits[i]);
 		ty_ledger_free(&rows);

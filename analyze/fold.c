@@ -36,15 +36,19 @@ static int fold_row(struct fold *f, struct ty_ledger *to, const struct ty_row *r
 	return ty_ledger_add(to, &out, f->site, f->ns);
 }
 
-int ty_ledger_fold(struct ty_ledger *from, const uint32_t *map, size_t n, struct ty_ledger *to)
+int ty_ledger_fold(struct ty_ledger *from, const uint32_t *const *map, unsigned maps, size_t n,
+		   struct ty_ledger *to)
 {
 	struct fold f = { .x = calloc(n + 1, sizeof *f.x) };
 	const struct ty_row *row;
 	const uint32_t *site;
 	const uint64_t *ns;
 	int e = f.x ? ty_ledger_rewind(from) : -ENOMEM;
-	while (!e && (e = ty_ledger_next(from, &row, &site, &ns)) == 1)
-		e = fold_row(&f, to, row, site, ns, map);
+	while (!e && (e = ty_ledger_next(from, &row, &site, &ns)) == 1) {
+		e = 0;
+		for (unsigned i = 0; !e && i < maps; i++)
+			e = fold_row(&f, &to[i], row, site, ns, map[i]);
+	}
 	free(f.x);
 	free(f.site);
 	free(f.ns);

@@ -5,7 +5,9 @@
 
 #include "analyze/ledger.h"
 
-/* Adds to `to` the rows of `from` with each site replaced by map[site] < n, times of equal ones added up. */
-int ty_ledger_fold(struct ty_ledger *from, const uint32_t *map, size_t n, struct ty_ledger *to);
+/* Adds to to[i], for each of `maps` maps, the rows of `from` with each site replaced by map[i][site] < n,
+ * times of equal ones added up. */
+int ty_ledger_fold(struct ty_ledger *from, const uint32_t *const *map, unsigned maps, size_t n,
+		   struct ty_ledger *to);
 
 #endif
