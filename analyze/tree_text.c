@@ -187,7 +187,7 @@ static void print_factors(const struct ty_tree *t, const struct ty_factors *f, c
 		printf("none holds enough of the variance (-d)\n");
 	for (size_t i = 0; i < f->n; i++) {
 		const struct ty_factor *x = &f->v[i];
-		printf("%4zu%8s", i + 1, ty_fmt_percent(a, x->share));
+		printf("%4zu %7s", i + 1, ty_fmt_percent(a, x->share));
 		printf("%8s", isfinite(x->se) ? ty_fmt_percent(a, x->se) : "");
 		printf("  %s\n", ty_fmt_fit(b, sizeof b, ty_factor_sentence(t, x, r, c, sizeof c), WIDTH - 22));
 		size_t shown = 0;
