@@ -193,7 +193,8 @@ static int check_file(const char *path, struct ty_program *p, int depth, char *e
 	Elf *e = elf_begin(fd, ELF_C_READ, NULL);
 	if (e && elf_kind(e) == ELF_K_ELF)
 		rc = check_elf(e, path, err);
-	else if (pread(fd, head, sizeof head, 0) == sizeof head && !memcmp(head, ELFMAG, SELFMAG)) /* execvp would hand it to the shell */
+	else if (pread(fd, head, sizeof head, 0) == sizeof head && !memcmp(head, ELFMAG, SELFMAG))
+		/* execvp would hand it to the shell */
 		rc = ty_err(err, -EACCES, "%s: damaged ELF file", path);
 	elf_end(e);
 	close(fd);
