@@ -47,10 +47,11 @@ enum ty_blame_kind {
 #define TY_NEXT_ROOT (UINT32_MAX - 5) /* the link stands for a root cause: site and kind */
 #define TY_NEXT_REAL(n) ((n) < TY_NEXT_ROOT)
 
-#define TY_CHAIN_MAX 10         /* links of a chain */
-#define TY_LINKS_MAX (1u << 16) /* beyond it chains are cut at their first link */
-#define TY_SEGS_MAX 8192u       /* of one wait; beyond it holders are not followed */
-#define TY_LAG_NS 200000000ull  /* a wake may come so much later than its time */
+#define TY_CHAIN_MAX 10 /* links of a chain */
+#define TY_LINKS_MAX                                                                                         \
+	(1u << 16) /* beyond it chains are cut at their first link, beyond twice it holders are left out */
+#define TY_SEGS_MAX 8192u      /* of one wait; beyond it holders are not followed */
+#define TY_LAG_NS 200000000ull /* a wake may come so much later than its time */
 #define TY_LAG_EVENTS (1u << 16)
 
 struct ty_link {
@@ -67,9 +68,9 @@ struct ty_link {
 struct ty_links {
 	struct ty_link *v; /* by key of struct ty_sites */
 	size_t cap;
-	uint32_t *slot; /* open addressing: key + 1 */
-	size_t slots, n;
-	uint32_t *single; /* by site: its link of a kind without holder + 1 */
+	uint32_t *slot;       /* open addressing: key + 1 */
+	size_t slots, n, max; /* max: TY_LINKS_MAX, but for tests */
+	uint32_t *single;     /* by site: its link of a kind without holder + 1 */
 	size_t single_cap;
 };
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Links: interned causes of waiting (see blame.h).  Runs in readers.  Must stay
- * true: equal links are one key; their number is bounded by TY_LINKS_MAX chains
- * plus what the recording has of pairs (waiter, kind, holder). */
+ * true: equal links are one key; there are at most 2 * max of them and a few
+ * for each site. */
 #include "analyze/blame.h"
 
 int ty_links_init(struct ty_links *l)
 {
 	memset(l, 0, sizeof *l);
 	l->slots = 4096;
+	l->max = TY_LINKS_MAX;
 	l->slot = calloc(l->slots, sizeof *l->slot);
 	return l->slot ? 0 : -ENOMEM;
 }
@@ -68,13 +69,17 @@ static int64_t add(struct ty_blame *b, size_t slot, const struct ty_link *k)
 	return key;
 }
 
-/* With very many chains a new one ends at its first link. */
-static uint32_t limit(struct ty_blame *b, const struct ty_link *k)
+/* With very many links a new chain ends at its first link; with twice as many it has no holder either. */
+static bool limit(struct ty_blame *b, struct ty_link *k)
 {
-	if (b->links.n < TY_LINKS_MAX || !TY_NEXT_REAL(k->next))
-		return k->next;
-	b->counts.links_full++;
-	return TY_NEXT_DEEP;
+	bool chain = b->links.n >= b->links.max && TY_NEXT_REAL(k->next);
+	bool holder = b->links.n >= 2 * b->links.max && k->holder != TY_NONE;
+	if (chain)
+		k->next = TY_NEXT_DEEP;
+	if (holder)
+		k->holder = TY_NONE;
+	b->counts.links_full += chain || holder;
+	return chain || holder;
 }
 
 int64_t ty_link(struct ty_blame *b, uint32_t waiter, enum ty_blame_kind kind, uint32_t holder, uint32_t next)
@@ -91,8 +96,7 @@ int64_t ty_link(struct ty_blame *b, uint32_t waiter, enum ty_blame_kind kind, ui
 			return -ENOMEM;
 		i = place(l, l->slot, l->slots, &k);
 	}
-	k.next = limit(b, &k);
-	if (k.next != next) {
+	if (limit(b, &k)) {
 		i = place(l, l->slot, l->slots, &k);
 		if (l->slot[i])
 			return l->slot[i] - 1;

@@ -474,6 +474,25 @@ static void many_waits(void)
 	finish();
 }
 
+/* Nothing is lost with too many links, only not told apart. */
+static void many_links(void)
+{
+	begin(TY_RULE_NONE);
+	blame.links.max = 6;
+	for (uint32_t t = 1; t < 8; t++) {
+		uint64_t at = 1000 * t;
+		waits(t, FSYNC, 3, at + 110, at + 170);
+		wakes(t, UNLOCK, 7, at + 190);
+		waits(0, LOCK, 7, at + 100, at + 200);
+	}
+	done();
+	CU_ASSERT(blame.counts.links_full > 0);
+	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 1), 90);
+	CU_ASSERT(nobody_ns(LOCK, 0, TY_K_HELD) > 0);
+	check_sums(7 * 160);
+	finish();
+}
+
 static void window(void)
 {
 	begin(TY_RULE_NONE);
@@ -658,6 +677,7 @@ int main(void)
 	CU_add_test(s, "depth", depth);
 	CU_add_test(s, "more wakes than are kept", many_wakes);
 	CU_add_test(s, "more waits than are kept", many_waits);
+	CU_add_test(s, "more links than are kept", many_links);
 	CU_add_test(s, "window", window);
 	CU_add_test(s, "shares", shares);
 	CU_add_test(s, "handed over in a wait", handed_over);
