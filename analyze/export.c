@@ -140,7 +140,8 @@ static int open_output(struct given *g, char *err)
 {
 	g->x.out = stdout;
 	if (!g->file && g->format->binary && isatty(STDOUT_FILENO))
-		return ty_err(err, -EINVAL, "--format %s is not for a terminal: write it to a file with -o", g->format->name);
+		return ty_err(err, -EINVAL, "--format %s is not for a terminal: write it to a file with -o",
+			      g->format->name);
 	if (!g->file)
 		return 0;
 	if (same_file(g->file, g->x.run.opt.store))
@@ -213,10 +214,15 @@ static int export_store(struct given *g, bool *usage, char *err)
 
 int cmd_export(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "STORE",
-		"Writes a recording in a format that other programs show.\v"
-		"The store may still be being recorded.  Exit status: 0 all was written, 1 it could not be, 2 usage.",
-		NULL, NULL, NULL };
+	static const struct argp argp = { options,
+					  parse,
+					  "STORE",
+					  "Writes a recording in a format that other programs show.\v"
+					  "The store may still be being recorded.  Exit status: 0 all was "
+					  "written, 1 it could not be, 2 usage.",
+					  NULL,
+					  NULL,
+					  NULL };
 	struct given g = { 0 };
 	char err[TY_ERR_MAX] = "";
 	bool usage = false;

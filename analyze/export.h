@@ -94,6 +94,7 @@ int ty_arrows_add(struct ty_arrows *w, const struct ty_arrow *k);
 /* The wake that ended a wait, which is not offered again unless it may end more;
  * false: none.  Waits come in order of end.
  * newest: of a lock, whose last release before the end let the waiter in. */
-bool ty_arrows_match(struct ty_arrows *w, const struct ty_ev *e, uint32_t space, bool newest, struct ty_arrow *ret);
+bool ty_arrows_match(struct ty_arrows *w, const struct ty_ev *e, uint32_t space, bool newest,
+		     struct ty_arrow *ret);
 
 #endif

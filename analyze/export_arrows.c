@@ -52,14 +52,15 @@ int ty_arrows_add(struct ty_arrows *w, const struct ty_arrow *k)
 	return 0;
 }
 
-bool ty_arrows_match(struct ty_arrows *w, const struct ty_ev *e, uint32_t space, bool newest, struct ty_arrow *ret)
+bool ty_arrows_match(struct ty_arrows *w, const struct ty_ev *e, uint32_t space, bool newest,
+		     struct ty_arrow *ret)
 {
 	struct bucket *b = bucket_of(w, e->object, space);
 	size_t found = SIZE_MAX;
 	for (size_t i = 0; i < b->n; i++) {
 		const struct ty_arrow *k = &b->v[i];
-		if (k->object != e->object || k->space != space || k->thread == e->thread || k->when < e->begin ||
-		    k->when > e->end)
+		if (k->object != e->object || k->space != space || k->thread == e->thread ||
+		    k->when < e->begin || k->when > e->end)
 			continue;
 		found = i;
 		if (!newest)

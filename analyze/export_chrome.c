@@ -48,7 +48,8 @@ static void put_quoted(struct chrome *c, const char *s)
 static void put_us(struct chrome *c, const char *name, int64_t ns)
 {
 	uint64_t a = (uint64_t)llabs(ns);
-	fprintf(c->out, ",\"%s\":%s%" PRIu64 ".%03u", name, ns < 0 ? "-" : "", a / 1000, (unsigned)(a % 1000));
+	fprintf(c->out, ",\"%s\":%s%" PRIu64 ".%03u", name, ns < 0 ? "-" : "", a / 1000,
+		(unsigned)(a % 1000));
 }
 
 /* {"ph":"X","pid":1,"tid":2,"ts":3.000 ... the caller goes on */
@@ -89,7 +90,8 @@ static void put_object(struct chrome *c, const struct ty_ev *e)
 	}
 }
 
-static void slice(struct chrome *c, const struct ty_ev *e, uint64_t begin_ns, uint64_t ns, const char *class_name)
+static void slice(struct chrome *c, const struct ty_ev *e, uint64_t begin_ns, uint64_t ns,
+		  const char *class_name)
 {
 	const struct run *r = &c->x->run;
 	begin(c, "X", e->thread, begin_ns);
@@ -115,12 +117,17 @@ static uint32_t space_of(const struct chrome *c, const struct ty_ev *e)
 
 static int wake(struct chrome *c, const struct ty_ev *e)
 {
-	uint32_t may = e->flags & TY_F_BROADCAST ? UINT32_MAX : e->aux > 1 && e->aux < INT32_MAX ? (uint32_t)e->aux
-		: e->aux >= INT32_MAX ? UINT32_MAX : 1;
+	uint32_t may = e->flags & TY_F_BROADCAST        ? UINT32_MAX :
+		       e->aux > 1 && e->aux < INT32_MAX ? (uint32_t)e->aux :
+		       e->aux >= INT32_MAX              ? UINT32_MAX :
+							  1;
 	/* an arrow needs something to begin at */
 	slice(c, e, e->end, 1, "wake");
-	return ty_arrows_add(c->wakes, &(struct ty_arrow){ .when = e->end, .object = e->object, .space = space_of(c, e),
-							 .thread = e->thread, .left = may });
+	return ty_arrows_add(c->wakes, &(struct ty_arrow){ .when = e->end,
+							   .object = e->object,
+							   .space = space_of(c, e),
+							   .thread = e->thread,
+							   .left = may });
 }
 
 static void arrow(struct chrome *c, const struct ty_ev *e)
@@ -161,7 +168,8 @@ static void add_request(void *arg, const struct ty_req *q)
 	uint64_t id = ++c->requests;
 	for (int end = 0; end < 2; end++) {
 		begin(c, end ? "e" : "b", q->thread, end ? q->last : q->begin);
-		fprintf(c->out, ",\"cat\":\"request\",\"id\":\"0x%" PRIx64 "\",\"name\":%s}", id, text ? text : "\"\"");
+		fprintf(c->out, ",\"cat\":\"request\",\"id\":\"0x%" PRIx64 "\",\"name\":%s}", id,
+			text ? text : "\"\"");
 	}
 	free(text);
 }
@@ -254,7 +262,9 @@ int ty_export_chrome(struct export *x, char *err)
 	if (!e && (e = prepare(&c)))
 		ty_err(err, e, "out of memory");
 	if (!e) {
-		fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"tarry " TY_VERSION "\"},\"traceEvents\":[", c.out);
+		fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"tool\":\"tarry " TY_VERSION
+		      "\"},\"traceEvents\":[",
+		      c.out);
 		metadata(&c);
 		e = ty_export_walk(x, &w, err);
 		stack_frames(&c);

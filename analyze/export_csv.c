@@ -99,7 +99,8 @@ static void object_fields(struct csv *c, const struct ty_ev *e)
 {
 	const struct ty_tables *t = &c->x->run.t;
 	bool fd = e->cls < TY_CLASS_COUNT && ty_class_has_fd(e->cls) && e->object <= INT32_MAX;
-	const struct ty_descriptor *d = fd ? ty_descriptor_at(t, t->threads[e->thread].process, e->object, e->end) : NULL;
+	const struct ty_descriptor *d =
+		fd ? ty_descriptor_at(t, t->threads[e->thread].process, e->object, e->end) : NULL;
 	if (fd || !e->object || e->object == TY_FD_NONE)
 		field(c, "%s", "");
 	else
@@ -225,7 +226,8 @@ static void rest_row(struct csv *c, const char *name, const struct ty_share *h)
 
 static int sites(struct csv *c, char *err)
 {
-	static int (*const passes[])(struct run *r, char *err) = { ty_pass_cut, ty_pass_variance, ty_pass_rank };
+	static int (*const passes[])(struct run *r, char *err) = { ty_pass_cut, ty_pass_variance,
+								    ty_pass_rank };
 	struct run *r = &c->x->run;
 	int e = 0;
 	for (size_t i = 0; !e && i < sizeof passes / sizeof *passes; i++)
@@ -242,11 +244,15 @@ static int sites(struct csv *c, char *err)
 int ty_export_csv(struct export *x, char *err)
 {
 	static const char *const heads[] = {
-		[TY_WHAT_EVENTS] = "begin_ns,end_ns,duration_ns,pid,tid,thread,kind,operation,class,object,fd,name,error,"
-			"result,contended,path_kind,function,path\r\n",
-		[TY_WHAT_SITES] = "rank,id,operation,class,function,object,share,share_se,tail_share,per_request_ns,waits,"
+		[TY_WHAT_EVENTS] = "begin_ns,end_ns,duration_ns,pid,tid,thread,kind,operation,class,object,"
+				   "fd,name,error,"
+				   "result,contended,path_kind,function,path\r\n",
+		[TY_WHAT_SITES] =
+			"rank,id,operation,class,function,object,share,share_se,tail_share,per_request_ns,"
+			"waits,"
 			"total_ns,mean_ns,sd_ns,p99_ns,max_ns,waits_all,total_all_ns,path_kind,path\r\n",
-		[TY_WHAT_REQUESTS] = "begin_ns,end_ns,latency_ns,class,pid,tid,thread,waits,waiting_ns,held_up_ns,"
+		[TY_WHAT_REQUESTS] =
+			"begin_ns,end_ns,latency_ns,class,pid,tid,thread,waits,waiting_ns,held_up_ns,"
 			"running_ns\r\n",
 	};
 	struct csv c = { .x = x, .out = x->out, .first = true };
@@ -263,7 +269,8 @@ int ty_export_csv(struct export *x, char *err)
 		e = x->what == TY_WHAT_SITES ? sites(&c, err) : ty_export_walk(x, &w, err);
 	}
 	if (!e && x->what == TY_WHAT_REQUESTS && r->rule == TY_RULE_NONE)
-		e = ty_err(err, -ENODATA, "--what requests: there are none in this recording; name a rule with --requests");
+		e = ty_err(err, -ENODATA,
+			   "--what requests: there are none in this recording; name a rule with --requests");
 	for (size_t i = 0; c.path && i < r->t.npaths; i++)
 		free(c.path[i]);
 	free(c.path);

@@ -30,7 +30,8 @@ static void add_part(struct folded *f, uint32_t site, uint64_t waits, uint64_t n
 	const struct ty_site *s = &r->sites.v[site];
 	struct ty_sum_key k = { .path = TY_NONE, .op = TY_NONE };
 	if (site != TY_SITE_HELD)
-		k = (struct ty_sum_key){ .path = s->path < r->t.npaths ? f->canonical[s->path] : TY_NONE, .op = s->op };
+		k = (struct ty_sum_key){ .path = s->path < r->t.npaths ? f->canonical[s->path] : TY_NONE,
+					 .op = s->op };
 	int e = ty_sums_add(&f->sums, &k, waits, ns);
 	f->e = f->e ? f->e : e;
 }
@@ -55,7 +56,8 @@ static int print_lines(struct folded *f)
 	int e = v ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < f->sums.n; i++) {
 		const struct ty_sum *s = &f->sums.v[i];
-		v[i] = (struct line){ ty_export_stack(&f->x->run, s->key.path, ty_export_op(&f->x->run, s->key.op)),
+		v[i] = (struct line){ ty_export_stack(&f->x->run, s->key.path,
+						      ty_export_op(&f->x->run, s->key.op)),
 				      s->waits, s->ns };
 		e = v[i].text ? 0 : -ENOMEM;
 	}
@@ -81,7 +83,9 @@ int ty_export_folded(struct export *x, char *err)
 {
 	struct folded f = { .x = x };
 	bool inside = x->in_requests;
-	struct ty_walk w = { .event = inside ? NULL : add_event, .request = inside ? add_request : NULL, .arg = &f };
+	struct ty_walk w = { .event = inside ? NULL : add_event,
+			     .request = inside ? add_request : NULL,
+			     .arg = &f };
 	int e = ty_pass_names(&x->run, err);
 	f.canonical = e ? NULL : ty_export_canonical(&x->run);
 	if (!e && !f.canonical)
@@ -89,7 +93,9 @@ int ty_export_folded(struct export *x, char *err)
 	if (!e)
 		e = ty_export_walk(x, &w, err);
 	if (!e && inside && x->run.rule == TY_RULE_NONE)
-		e = ty_err(err, -ENODATA, "--in-requests: there are no requests in this recording; name a rule with --requests");
+		e = ty_err(err, -ENODATA,
+			   "--in-requests: there are no requests in this recording; name a rule with "
+			   "--requests");
 	if (!e && (f.e || (f.e = print_lines(&f))))
 		e = ty_err(err, f.e, "out of memory");
 	ty_sums_free(&f.sums);

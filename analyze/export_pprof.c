@@ -2,9 +2,9 @@
  *
  * pprof's profile.proto, compressed by gzip: per call path, thread and class of
  * request the number of waits and their time.  Runs in readers.  Must stay
- * true: times add up to all waits of the window.  A wait inside a request is
- * split from its rest: what lies inside has the labels in_request and, if there
- * is one, request_class.
+ * true: times add up to all waits of the window, and what requests were held up.
+ * A wait inside a request is split from its rest: what lies inside has the
+ * labels in_request and, if there is one, request_class.
  *
  * The messages are few and flat, so they are written field by field here; each
  * goes out when it is complete, and only the strings wait for the end. */
@@ -61,7 +61,8 @@ static uint64_t function(struct pprof *p, const char *name, const char *file)
 	return (uint64_t)n + 1;
 }
 
-static void add_line(struct pprof *p, struct ty_pb *location, const char *name, const char *file, uint32_t line)
+static void add_line(struct pprof *p, struct ty_pb *location, const char *name, const char *file,
+		     uint32_t line)
 {
 	struct ty_pb m = { 0 };
 	ty_pb_int(&m, 1, function(p, name, file));
@@ -112,7 +113,9 @@ static void end_location(struct frames *c)
 static int begin_location(struct frames *c, const struct ty_frame *f)
 {
 	struct pprof *p = c->p;
-	struct { uint64_t offset, module; } key = { f->offset, (uint64_t)(uint32_t)f->module << 1 | f->exact };
+	struct {
+		uint64_t offset, module;
+	} key = { f->offset, (uint64_t)(uint32_t)f->module << 1 | f->exact };
 	int64_t n = ty_intern(&p->locations, &key, sizeof key, &c->fresh);
 	if (n < 0) {
 		fail(p, (int)n);
@@ -144,7 +147,8 @@ static int add_frame(void *arg, const struct ty_line *l)
 	}
 	if (c->fresh)
 		add_line(c->p, &c->location, ty_line_name(&c->p->x->run, l, buf),
-			 l->symbol && l->symbol->file ? l->symbol->file : "", l->symbol ? l->symbol->line : 0);
+			 l->symbol && l->symbol->file ? l->symbol->file : "",
+			 l->symbol ? l->symbol->line : 0);
 	return 0;
 }
 
@@ -213,7 +217,9 @@ static int samples(struct pprof *p)
 	for (size_t i = 0; i < p->all.n && !p->e; i++) {
 		const struct ty_sum *s = &p->all.v[i], *less = ty_sums_find(&in, &s->key);
 		uint64_t ns = less && less->ns < s->ns ? s->ns - less->ns : less ? 0 : s->ns;
-		uint64_t waits = less && less->waits < s->waits ? s->waits - less->waits : less ? 0 : s->waits;
+		uint64_t waits = less && less->waits < s->waits ? s->waits - less->waits :
+				 less                           ? 0 :
+								  s->waits;
 		if (ns || waits)
 			sample(p, &s->key, waits, ns);
 	}
@@ -228,7 +234,9 @@ static int add_event(void *arg, const struct ty_ev *e)
 	struct pprof *p = arg;
 	if (e->kind != TY_EV_WAIT && e->kind != TY_EV_OPEN)
 		return 0;
-	struct ty_sum_key k = { .path = p->canonical[e->path], .op = e->op, .thread = e->thread, .cls = TY_NONE };
+	struct ty_sum_key k = {
+		.path = p->canonical[e->path], .op = e->op, .thread = e->thread, .cls = TY_NONE
+	};
 	return ty_sums_add(&p->all, &k, 1, ty_export_ns(p->x, e));
 }
 
@@ -237,7 +245,9 @@ static void add_part(struct pprof *p, const struct ty_req *q, uint32_t site, uin
 {
 	const struct run *r = &p->x->run;
 	const struct ty_site *s = &r->sites.v[site];
-	struct ty_sum_key k = { .path = TY_NONE, .op = TY_NONE, .thread = thread, .cls = q->cls, .inside = 1 };
+	struct ty_sum_key k = {
+		.path = TY_NONE, .op = TY_NONE, .thread = thread, .cls = q->cls, .inside = 1
+	};
 	if (site != TY_SITE_HELD) {
 		k.op = s->op;
 		k.path = s->path < r->t.npaths ? p->canonical[s->path] : TY_NONE;

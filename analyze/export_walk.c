@@ -19,7 +19,8 @@ bool ty_export_counted(const struct export *x, uint32_t thread)
 
 uint64_t ty_export_ns(const struct export *x, const struct ty_ev *e)
 {
-	uint64_t b = e->begin > x->run.from ? e->begin : x->run.from, end = e->end < x->run.to ? e->end : x->run.to;
+	uint64_t b = e->begin > x->run.from ? e->begin : x->run.from,
+		 end = e->end < x->run.to ? e->end : x->run.to;
 	return end > b ? end - b : 0;
 }
 
@@ -151,7 +152,9 @@ char *ty_export_stack(const struct run *r, uint32_t path, const char *op)
 	struct lines c = { .r = r };
 	const char *doubt = op && strcmp(op, "[held up]") == 0 ? NULL : ty_export_doubt(r, path);
 	ty_path_each(r, path, add_line, &c);
-	char *text = c.e ? NULL : malloc(c.bytes + (doubt ? strlen(doubt) + 1 : 0) + (op ? strlen(op) : 0) + 2), *to = text;
+	char *text = c.e ? NULL :
+			   malloc(c.bytes + (doubt ? strlen(doubt) + 1 : 0) + (op ? strlen(op) : 0) + 2),
+	     *to = text;
 	if (to && doubt)
 		to = stpcpy(to, doubt);
 	for (size_t i = c.n; to && i-- > 0;)

@@ -50,7 +50,8 @@ int ty_pb_open(struct ty_pb_out *o, FILE *to)
 {
 	*o = (struct ty_pb_out){ .to = to };
 	/* 16: a gzip header */
-	return deflateInit2(&o->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK ? 0 : -ENOMEM;
+	int z = deflateInit2(&o->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+	return z == Z_OK ? 0 : -ENOMEM;
 }
 
 static void squeeze(struct ty_pb_out *o, const void *p, size_t n, int flush)

@@ -102,7 +102,8 @@ int ty_top_open(struct ty_top *t, const char *store, char *err)
 
 int ty_top_refresh(struct ty_top *t, char *err)
 {
-	t->ended = atomic_load_explicit(&t->arena->closed, memory_order_relaxed) || !ty_store_recording(t->run.store);
+	t->ended = atomic_load_explicit(&t->arena->closed, memory_order_relaxed) ||
+		   !ty_store_recording(t->run.store);
 	if (t->ended)
 		return 0;
 	int e = ty_store_refresh(t->run.store, err);
@@ -154,11 +155,20 @@ static int batch(struct given *g, char *err)
 
 int cmd_top(int argc, char **argv)
 {
-	static const struct argp argp = { options, parse, "[STORE]",
+	static const struct argp argp = {
+		options,
+		parse,
+		"[STORE]",
 		"Shows who waits where right now in a program that is being recorded.\v"
-		"Without STORE: the recording that runs here, if it is the only one.  Keys: q quit, h help, s sort, "
-		"space refresh, d delay, arrows and Page Up, Page Down scroll.  Exit status: 0 until asked to end, or the "
-		"recording ended; 1 nothing could be shown, 2 usage.", NULL, NULL, NULL };
+		"Without STORE: the recording that runs here, if it is the only one.  Keys: q quit, h help, "
+		"s sort, "
+		"space refresh, d delay, arrows and Page Up, Page Down scroll.  Exit status: 0 until asked "
+		"to end, or the "
+		"recording ended; 1 nothing could be shown, 2 usage.",
+		NULL,
+		NULL,
+		NULL
+	};
 	static struct given g = { .delay = 2, .window = 5 };
 	char err[TY_ERR_MAX] = "";
 	static char name[] = "tarry top"; /* as usage and errors call us */

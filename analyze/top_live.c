@@ -24,7 +24,8 @@ int ty_top_attach(struct ty_top *t, char *err)
 		e = ty_top_map(&t->arena, &t->mapped, json_string_value(j), why);
 	json_decref(j);
 	if (e == -ESRCH || e == -ENOENT)
-		return ty_err(err, e, "%s: this recording is over; `tarry report %s` shows what was recorded", store, store);
+		return ty_err(err, e, "%s: this recording is over; `tarry report %s` shows what was recorded",
+			      store, store);
 	return e ? ty_err(err, e, "%s: %s", store, why) : 0;
 }
 
@@ -200,6 +201,9 @@ int ty_top_find(char *store, size_t size, char *err)
 		closedir(d);
 	if (n == 1)
 		return 0;
-	return n ? ty_err(err, -E2BIG, "%zu recordings are in progress: say which, tarry top STORE (one is %.300s)", n, store)
-		 : ty_err(err, -ENOENT, "no recording of yours is in progress; begin one with tarry record -- PROGRAM");
+	return n ? ty_err(err, -E2BIG,
+			  "%zu recordings are in progress: say which, tarry top STORE (one is %.300s)", n,
+			  store) :
+		   ty_err(err, -ENOENT,
+			  "no recording of yours is in progress; begin one with tarry record -- PROGRAM");
 }

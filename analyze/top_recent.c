@@ -17,7 +17,8 @@
 static int by_id(const void *a, const void *b, void *arg)
 {
 	const struct run *r = arg;
-	const struct ty_thread_info *x = &r->t.threads[*(const uint32_t *)a], *y = &r->t.threads[*(const uint32_t *)b];
+	const struct ty_thread_info *x = &r->t.threads[*(const uint32_t *)a],
+				    *y = &r->t.threads[*(const uint32_t *)b];
 	uint64_t p = (uint64_t)r->t.processes[x->process].pid << 32 | x->tid;
 	uint64_t q = (uint64_t)r->t.processes[y->process].pid << 32 | y->tid;
 	if (p != q)
@@ -148,7 +149,8 @@ static int begin_cut(struct ty_top *t)
 {
 	struct run *r = &t->run;
 	ty_sites_free(&r->sites);
-	int e = ty_sites_init(&r->sites, TY_BY_OPERATION, r->names.group, r->t.npaths, r->names.ngroups, r->t.nops);
+	int e = ty_sites_init(&r->sites, TY_BY_OPERATION, r->names.group, r->t.npaths, r->names.ngroups,
+			      r->t.nops);
 	r->request = add_request;
 	r->request_arg = t;
 	e = e ? e : ty_cut_init(&t->cut, r);
@@ -169,7 +171,8 @@ static void end_cut(struct ty_top *t)
 
 static int by_latency(const void *a, const void *b)
 {
-	uint64_t x = ((const struct ty_top_request *)a)->latency, y = ((const struct ty_top_request *)b)->latency;
+	uint64_t x = ((const struct ty_top_request *)a)->latency,
+		 y = ((const struct ty_top_request *)b)->latency;
 	return x < y ? -1 : x > y;
 }
 
@@ -201,7 +204,8 @@ static int add_wait(struct ty_top *t, const struct ty_ev *e, uint64_t from)
 		k.path = TY_NONE;
 	else
 		t->last[e->thread] = (struct ty_top_last){ e->object, e->op, e->path };
-	if (ty_sums_add(&t->sums, &k, 1, ns) || TY_RESERVE(t->longest, t->longest_cap, t->sums.n, (size_t)256))
+	if (ty_sums_add(&t->sums, &k, 1, ns) ||
+	    TY_RESERVE(t->longest, t->longest_cap, t->sums.n, (size_t)256))
 		return -ENOMEM;
 	uint64_t *longest = &t->longest[ty_sums_find(&t->sums, &k) - t->sums.v];
 	*longest = e->end - e->begin > *longest ? e->end - e->begin : *longest;
@@ -229,9 +233,12 @@ static int sum_sites(struct ty_top *t)
 	for (size_t i = 0; i < t->sums.n; i++) {
 		const struct ty_sum *s = &t->sums.v[i];
 		t->site[i] = (struct ty_top_site){
-			.function = s->key.path == TY_NONE ? "[path not taken]" : ty_top_path_name(t, s->key.path),
+			.function = s->key.path == TY_NONE ? "[path not taken]" :
+							     ty_top_path_name(t, s->key.path),
 			.operation = t->run.t.ops[s->key.op].name,
-			.waits = s->waits, .ns = s->ns, .max = t->longest[i],
+			.waits = s->waits,
+			.ns = s->ns,
+			.max = t->longest[i],
 		};
 	}
 	if (t->sums.n)
@@ -329,7 +336,8 @@ int ty_top_recent(struct ty_top *t, char *err)
 		return ty_err(err, e, "out of memory");
 	forget(t);
 	e = read_events(t, from, to, err);
-	if (!e && t->cut.saw_mark && r->rule == TY_RULE_AUTO) { /* the application says what its requests are */
+	if (!e && t->cut.saw_mark &&
+	    r->rule == TY_RULE_AUTO) { /* the application says what its requests are */
 		end_cut(t);
 		r->rule = TY_RULE_MARKER;
 		t->fed = from ? from - 1 : 0;

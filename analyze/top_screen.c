@@ -65,7 +65,8 @@ static void show_frame(struct screen *s)
 	struct ty_top_lines l = { 0 };
 	int row = 0;
 	if (ty_top_lines(s->t, COLS > 20 ? (unsigned)COLS : 20, SITES, &l) == 0) {
-		size_t above = l.head, blanks = SITES - (s->t->sites < SITES ? (s->t->sites ? s->t->sites : 1) : SITES);
+		size_t above = l.head,
+		       blanks = SITES - (s->t->sites < SITES ? (s->t->sites ? s->t->sites : 1) : SITES);
 		for (size_t i = 0; i < above && row < LINES; i++) {
 			bool title = i == 4 || i + 1 == above;
 			if (i + 2 == above)
@@ -86,7 +87,8 @@ static void show_frame(struct screen *s)
 	if (*s->note)
 		mvaddnstr(LINES - 1, 0, s->note, COLS);
 	else
-		mvprintw(LINES - 1, 0, "sorted by %s, every %.4g s; h for help", sort_names[s->t->sort], *s->delay);
+		mvprintw(LINES - 1, 0, "sorted by %s, every %.4g s; h for help", sort_names[s->t->sort],
+			 *s->delay);
 }
 
 static void show(struct screen *s)
@@ -112,7 +114,8 @@ static void ask_delay(struct screen *s)
 	curs_set(0);
 	double d = strtod(text, &end);
 	if (got == OK && *text && (*end || !(d >= 0.1 && d <= 3600)))
-		snprintf(s->note, sizeof s->note, "'%.15s' is not a number of seconds from 0.1 to 3600", text);
+		snprintf(s->note, sizeof s->note, "'%.15s' is not a number of seconds from 0.1 to 3600",
+			 text);
 	else if (got == OK && *text)
 		*s->delay = d;
 }
@@ -180,7 +183,8 @@ int ty_top_screen(struct ty_top *t, double *delay, uint64_t frames, char *err)
 	struct sigaction act = { .sa_handler = stop };
 	setlocale(LC_CTYPE, "");
 	if (!newterm(NULL, stdout, stdin))
-		return ty_err(err, -ENOTTY, "this terminal is not known to curses; tarry top -b prints plain text");
+		return ty_err(err, -ENOTTY,
+			      "this terminal is not known to curses; tarry top -b prints plain text");
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		sigaction(ends[i], &act, NULL);
 	cbreak();

@@ -10,7 +10,8 @@
 #include "analyze/fmt.h"
 #include "analyze/top.h"
 
-static int line(struct ty_top_lines *l, unsigned width, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int line(struct ty_top_lines *l, unsigned width, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 static int line(struct ty_top_lines *l, unsigned width, const char *fmt, ...)
 {
 	char *text = NULL, *fit = malloc(4 * (size_t)width + 1);
@@ -56,14 +57,15 @@ static int header(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 	int bad = line(l, w, "tarry top - %s%s", ty_fmt_fit(fit, sizeof fit, r->opt.store, 60),
 		       t->enabled ? "" : "   RECORDING IS SWITCHED OFF (tarry ctl)");
 	ty_fmt_ns(e, (double)f->window);
-	bad |= line(l, w, "%zu %s in %zu %s, %zu waiting; %s events/s%s%s", t->threads, plural(t->threads, "thread", "threads"),
-		    t->processes, plural(t->processes, "process", "processes"), t->waiting,
+	bad |= line(l, w, "%zu %s in %zu %s, %zu waiting; %s events/s%s%s", t->threads,
+		    plural(t->threads, "thread", "threads"), t->processes,
+		    plural(t->processes, "process", "processes"), t->waiting,
 		    ty_fmt_count(a, (uint64_t)(rate(t, f->events) + 0.5)), f->lost ? ", LOST " : "",
 		    f->lost ? ty_fmt_count(b, f->lost) : "");
 	if (f->requests)
-		bad |= line(l, w, "requests %.1f/s   p50 %s   p99 %s   max %s   (last %s, %s)", rate(t, f->requests),
-			    ty_fmt_ns(a, (double)f->p50), ty_fmt_ns(b, (double)f->p99), ty_fmt_ns(c, (double)f->max), e,
-			    rule ? rule : "");
+		bad |= line(l, w, "requests %.1f/s   p50 %s   p99 %s   max %s   (last %s, %s)",
+			    rate(t, f->requests), ty_fmt_ns(a, (double)f->p50), ty_fmt_ns(b, (double)f->p99),
+			    ty_fmt_ns(c, (double)f->max), e, rule ? rule : "");
 	else if (rule)
 		bad |= line(l, w, "requests 0/s   (last %s, %s)", e, rule);
 	else
@@ -92,8 +94,8 @@ static int threads(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 {
 	char object[512], fit[4][160], took[TY_FMT];
 	unsigned where = w > 98 + 12 ? w - 98 : 12;
-	int bad = line(l, w, "%7s %7s  %-15s  %9s  %-22s %-30s %s", "PID", "TID", "THREAD", "FOR", "WAITS IN", "FOR OBJECT",
-		       "ASKED BY");
+	int bad = line(l, w, "%7s %7s  %-15s  %9s  %-22s %-30s %s", "PID", "TID", "THREAD", "FOR", "WAITS IN",
+		       "FOR OBJECT", "ASKED BY");
 	l->head = l->n;
 	for (size_t i = 0; i < t->threads && !bad; i++) {
 		const struct ty_top_thread *x = &t->thread[i];
@@ -105,7 +107,8 @@ static int threads(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 		object_text(t, x, object, sizeof object);
 		bad |= line(l, w, "%7u %7u  %-15s  %9s  %-22s %-30s %s", x->pid, x->tid, fit[0],
 			    ty_fmt_ns(took, (double)x->waiting),
-			    ty_fmt_fit(fit[1], sizeof fit[1], x->op < t->run.t.nops ? t->run.t.ops[x->op].name : "?", 22),
+			    ty_fmt_fit(fit[1], sizeof fit[1],
+				       x->op < t->run.t.nops ? t->run.t.ops[x->op].name : "?", 22),
 			    ty_fmt_fit(fit[2], sizeof fit[2], object, 30),
 			    ty_fmt_fit(fit[3], sizeof fit[3], x->where, where > 39 ? 39 : where));
 	}
@@ -120,9 +123,9 @@ static int sites(const struct ty_top *t, unsigned w, size_t n, struct ty_top_lin
 		       "ASKED BY, BY WAITING TIME");
 	for (size_t i = 0; i < t->sites && i < n && !bad; i++) {
 		const struct ty_top_site *s = &t->site[i];
-		bad |= line(l, w, "%9s  %9.1f  %9s  %9s  %-22s %s", ty_fmt_ns(a, rate(t, s->ns)), rate(t, s->waits),
-			    ty_fmt_ns(b, s->waits ? (double)s->ns / (double)s->waits : 0), ty_fmt_ns(c, (double)s->max),
-			    ty_fmt_fit(fit[0], sizeof fit[0], s->operation, 22),
+		bad |= line(l, w, "%9s  %9.1f  %9s  %9s  %-22s %s", ty_fmt_ns(a, rate(t, s->ns)),
+			    rate(t, s->waits), ty_fmt_ns(b, s->waits ? (double)s->ns / (double)s->waits : 0),
+			    ty_fmt_ns(c, (double)s->max), ty_fmt_fit(fit[0], sizeof fit[0], s->operation, 22),
 			    ty_fmt_fit(fit[1], sizeof fit[1], s->function, 39));
 	}
 	if (!t->sites)

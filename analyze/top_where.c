@@ -26,7 +26,8 @@ static bool find_mapping(uint32_t pid, uint64_t pc, struct mapping *m)
 	while (f && !found && fgets(line, sizeof line, f)) {
 		uint64_t from, to, offset;
 		int at = 0;
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &from, &to, &offset, &at) < 3)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %n", &from, &to, &offset,
+			   &at) < 3)
 			continue;
 		line[strcspn(line, "\n")] = 0;
 		if (strcmp(path, line + at) != 0 || offset == 0)

@@ -189,8 +189,9 @@ static void test_arrow_brute_force(void)
 				OK(ty_arrows_add(w, &k));
 			} else if (ty_arrows_match(w, &ev[i], 0, false, &got)) {
 				for (int j = 0; j < i; j++) /* found again by all that is known of it */
-					if (ev[j].kind == TY_EV_WAKE && ev[j].end == got.when && ev[j].object == got.object &&
-					    ev[j].thread == got.thread && of[j] < 0) {
+					if (ev[j].kind == TY_EV_WAKE && ev[j].end == got.when &&
+					    ev[j].object == got.object && ev[j].thread == got.thread &&
+					    of[j] < 0) {
 						of[j] = i;
 						break;
 					}
@@ -240,7 +241,8 @@ static void test_stack(void)
 	OK(ty_store_put_module(s, 0, &(struct ty_module_info){ .path = "/bin/x", .rows = "ready" }, err));
 	OK(ty_store_put_path(s, 0, &(struct ty_path){ .count = 3, .frames = f }, err));
 	OK(ty_store_put_path(s, 1, &(struct ty_path){ .flags = TY_F_CUT, .count = 1, .frames = f + 1 }, err));
-	OK(ty_store_put_path(s, 2, &(struct ty_path){ .flags = TY_F_NO_PATH, .count = 1, .frames = f + 1 }, err));
+	OK(ty_store_put_path(s, 2, &(struct ty_path){ .flags = TY_F_NO_PATH, .count = 1, .frames = f + 1 },
+			     err));
 	OK(ty_store_put_symbols(s, 0, 0x10, y, 2, err));
 	OK(ty_store_commit(s, false, err));
 	ty_store_close(s);
