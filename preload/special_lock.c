@@ -61,11 +61,17 @@ RELEASES(cnd_broadcast, cnd_t, WAITED(p), TY_F_BROADCAST)
 #define COND(name) name
 #endif
 
-/* A cond wait releases its mutex: whoever sleeps on that is woken from here. */
-INLINE void releases_mutex(struct ty_thread *t, enum ty_op op, pthread_mutex_t *m)
+/* A cond wait releases its mutex: whoever sleeps on that is woken from here.
+ * Looked at as late as may be, for a waiter that comes during the walk. */
+INLINE void releases_mutex(struct ty_wait *w, struct ty_thread *t, enum ty_op op, const pthread_mutex_t *m)
 {
-	if (TY_UNLIKELY(ty_mutex_contended(m)))
-		ty_wake(t, op, TY_OBJ(m), 0, ty_object_mutex(m).flags, ty_now(), TY_FRAME_REF);
+	if (TY_LIKELY(!ty_mutex_contended(m)))
+		return;
+	unsigned flags = ty_object_mutex(m).flags;
+	if (w->t)
+		ty_wait_wakes(w, TY_OBJ(m), flags);
+	else /* condition waits are not recorded, wakes perhaps */
+		ty_wake(t, op, TY_OBJ(m), 0, flags, ty_now(), TY_FRAME_REF);
 }
 
 #define COND_WAIT(fn, op, ptype, mtype, params, args, err)                                        \
@@ -76,8 +82,8 @@ INLINE void releases_mutex(struct ty_thread *t, enum ty_op op, pthread_mutex_t *
 		if (!t_)                                                                          \
 			return TY_REAL(op) args;                                                  \
 		struct ty_wait w_;                                                                \
-		releases_mutex(t_, TY_OP_##op, (pthread_mutex_t *)(void *)m);                     \
 		ty_wait_begin(&w_, t_, TY_OP_##op, TY_OBJ(c), TY_OBJ(m), TY_OBJECT(c)(c).flags, TY_FRAME_REF); \
+		releases_mutex(&w_, t_, TY_OP_##op, (const pthread_mutex_t *)(const void *)m);    \
 		int r_ = TY_REAL(op) args;                                                        \
 		ty_wait_end(&w_, err(r_));                                                        \
 		return r_;                                                                        \

@@ -184,3 +184,15 @@ void ty_wake(struct ty_thread *t, enum ty_op op, uint64_t object, uint64_t aux, 
 	guard_clear();
 	errno = saved;
 }
+
+void ty_wait_wakes(const struct ty_wait *w, uint64_t object, unsigned flags)
+{
+	if (!ty_records(TY_CLASS_WAKE))
+		return;
+	struct ty_wait k = *w; /* inside its guard */
+	k.object = object;
+	k.aux = 0;
+	k.flags = (uint16_t)((w->flags & TY_F_PARTIAL) | flags);
+	k.begin = ty_now();
+	push(&k, TY_REC_WAKE, k.begin, 0);
+}

@@ -31,6 +31,9 @@ void ty_io_end_err(struct ty_wait *w, int err);
  * waking call; call it after that call, with values taken before. */
 void ty_wake(struct ty_thread *t, enum ty_op op, uint64_t object, uint64_t aux, unsigned flags, uint64_t when,
 	     struct ty_frame_ref frame);
+/* The same from inside a wait that has begun and has not blocked yet: its
+ * path serves for both. */
+void ty_wait_wakes(const struct ty_wait *w, uint64_t object, unsigned flags);
 static inline int ty_somebody_waits(uint64_t object, int shared)
 {
 	return atomic_load_explicit(&ty_proc.arena->waited[ty_waited_key(object, shared)], memory_order_relaxed) != 0;
