@@ -4,6 +4,7 @@
  * compiled here in several ways: alloca, VLA, realigned frames, signals,
  * threads, callbacks from libc; and code interrupted anywhere.
  */
+#include <errno.h>
 #include <CUnit/Basic.h>
 #include <dlfcn.h>
 #include <sched.h>
@@ -214,13 +215,14 @@ static void test_walks(void)
  * between the last two instructions of those, and libgcc's walk with it.)  Another thread sends them; each is
  * answered by one walk before the next is sent. */
 enum { SIGNALS = 3000 };
-static volatile sig_atomic_t handled;
-static volatile int stop_busy;
+static _Atomic int handled, stop_busy; /* between the two threads; lock-free, so also in the handler */
 
 static __attribute__((noinline)) void on_usr2(int sig)
 {
+	int saved = errno;
 	leaf();
 	handled++;
+	errno = saved;
 }
 
 static void *sender(void *arg)
