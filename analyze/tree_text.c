@@ -191,7 +191,9 @@ static void print_factors(const struct ty_tree *t, const struct ty_factors *f, c
 		printf("%8s", isfinite(x->se) ? ty_fmt_percent(a, x->se) : "");
 		printf("  %s\n", ty_fmt_fit(b, sizeof b, ty_factor_sentence(t, x, r, c, sizeof c), WIDTH - 22));
 		size_t shown = 0;
-		for (; shown < x->places && x->places > 1 && shown < TY_PLACES && x->place[shown].share >= TY_PLACE_LEAST; shown++) {
+		for (; shown < x->places && x->places > 1 && shown < TY_PLACES; shown++) {
+			if (x->place[shown].share < TY_PLACE_LEAST)
+				break;
 			printf("%22s%8s", "", ty_fmt_percent(a, x->place[shown].share));
 			printf("  in %s\n", ty_fmt_fit(b, sizeof b, ty_factor_place(t, x, shown, c, sizeof c), WIDTH - 36));
 		}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Runs the tests of a build and sums them up:
-#   B=build T=name SUITES="unit docs badinput e2e export top hazards real" tests/run.sh
+#   B=build T=name SUITES="unit docs badinput e2e analyze export top hazards real" tests/run.sh
 #
 #   unit      every program in $B/tests/unit
 #   fuzz      every program in $B/tests/fuzz, FUZZ_SECONDS each, two at a time
@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.." || exit 1
 B=${B:-build} SAN=${SAN:-}
 case $B in /*) ;; *) B=$PWD/$B ;; esac
 T=${T:-}
-ALL="unit docs badinput e2e export top hazards real"
+ALL="unit docs badinput e2e analyze export top hazards real"
 SUITES=${SUITES:-$ALL}
 LOGS=$B/test-logs
 export B
