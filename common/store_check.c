@@ -31,6 +31,7 @@ _Static_assert(sizeof(struct page_head) == 16 && sizeof(struct db) == 48 && size
 	       sizeof(struct node) == 8, "as LMDB lays them out on 64-bit machines");
 
 struct check {
+	uint64_t entries; /* of the tree being checked, so far */
 	int fd;
 	const char *path;
 	char *err;
@@ -152,6 +153,7 @@ static int check_leaf(struct check *c, uint64_t pgno, const uint8_t *b, size_t r
 {
 	struct node n;
 	memcpy(&n, b, sizeof n);
+	c->entries++;
 	uint64_t bytes = n.lo | (uint64_t)n.hi << 16;
 	uint64_t held = n.flags & F_BIGDATA ? sizeof(uint64_t) : bytes;
 	if (n.ksize == 0 || n.ksize > 511 || sizeof n + n.ksize + held > room)
@@ -207,8 +209,16 @@ static int check_tree(struct check *c, const struct db *d, bool main)
 	if (d->flags != 0 || d->depth > DEPTH_MAX - 2)
 		return damaged(c, d->root);
 	if (d->root == UINT64_MAX)
-		return d->depth == 0 ? 0 : damaged(c, d->root);
-	return d->depth == 0 ? damaged(c, d->root) : check_page(c, d->root, d->depth, main);
+		return d->depth == 0 && d->entries == 0 ? 0 : damaged(c, d->root);
+	if (d->depth == 0)
+		return damaged(c, d->root);
+	uint64_t outer = c->entries; /* readers size their tables by the number that the tree claims */
+	c->entries = 0;
+	int r = check_page(c, d->root, d->depth, main);
+	if (r == 0 && c->entries != d->entries)
+		r = damaged(c, d->root);
+	c->entries = outer;
+	return r;
 }
 
 int ty_check_pages(int fd, const char *path, uint64_t txnid, char *err)

@@ -347,6 +347,30 @@ static void test_shared_page(void)
 	free(data);
 }
 
+/* A tree that claims more entries than it has: tables are sized by that number
+ * (found by the fuzzer: 640 GiB asked for). */
+static void test_claimed_entries(void)
+{
+	size_t len, planted = 0;
+	fresh("entries");
+	seed(34);
+	char *data = make_store(&len);
+	/* a node of the main tree: size, flags 2 (a tree), key size 4, "meta", then its record */
+	static const char node[] = { 48, 0, 0, 0, 2, 0, 4, 0, 'm', 'e', 't', 'a' };
+	for (size_t at = 0; at + sizeof node + 48 <= len; at += 2) {
+		if (memcmp(data + at, node, sizeof node) != 0)
+			continue;
+		uint64_t many = 0x300000000ull;
+		memcpy(data + at + sizeof node + 32, &many, sizeof many);
+		planted++;
+	}
+	CU_ASSERT_TRUE(planted > 0);
+	write_file(data, len);
+	CU_ASSERT_FALSE(try_all());
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "damaged"));
+	free(data);
+}
+
 static void refused_with(const void *data, size_t len, const char *words)
 {
 	write_file(data, len);
@@ -504,6 +528,7 @@ int main(void)
 	CU_ADD_TEST(s, test_truncated);
 	CU_ADD_TEST(s, test_changed);
 	CU_ADD_TEST(s, test_shared_page);
+	CU_ADD_TEST(s, test_claimed_entries);
 	CU_ADD_TEST(s, test_not_a_store);
 	CU_ADD_TEST(s, test_read_only_folder);
 	CU_ADD_TEST(s, test_live_without_lock);
