@@ -152,7 +152,7 @@ static void test_publish(void)
 		rc = ty_arena_publish(&f, &id, rows, bytes);
 	CU_ASSERT_EQUAL(rc, -ENOSPC);
 	CU_ASSERT_EQUAL(f.a->module[n - 1].state, TY_MODULE_NO_ROWS);
-	CU_ASSERT(f.limit - f.backed >= f.limit / 4 - 64);
+	CU_ASSERT(f.limit - f.backed >= f.limit / 4 - 192);
 	free(rows);
 	ty_arena_destroy(&f);
 }
