@@ -252,8 +252,8 @@ int ty_export_csv(struct export *x, char *err)
 			"waits,"
 			"total_ns,mean_ns,sd_ns,p99_ns,max_ns,waits_all,total_all_ns,path_kind,path\r\n",
 		[TY_WHAT_REQUESTS] =
-			"begin_ns,end_ns,latency_ns,class,pid,tid,thread,waits,waiting_ns,held_up_ns,"
-			"running_ns\r\n",
+			("begin_ns,end_ns,latency_ns,class,pid,tid,thread,waits,waiting_ns,held_up_ns,"
+			 "running_ns\r\n"),
 	};
 	struct csv c = { .x = x, .out = x->out, .first = true };
 	struct run *r = &x->run;

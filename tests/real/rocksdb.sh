@@ -8,7 +8,7 @@ for min in 10us 0; do
 	printf 'self_check: 1/16\nmin_path: %s\n' "$min" >"$W/conf.yaml"
 	rm -rf "$STORE"* "$W/db"
 	"$TARRY" record -q -c "$W/conf.yaml" -o "$STORE" -- db_bench --db="$W/db" --benchmarks=fillsync --sync=1 --threads=8 \
-		--num="${NUM:-1000}" --value_size=100 --statistics=0 >"$W/client.out" 2>&1
+		--num="${NUM:-5000}" --value_size=100 --statistics=0 >"$W/client.out" 2>&1
 	rc=$?
 	[ $rc = 0 ] && grep -q 'micros/op' "$W/client.out" && good "db_bench, min_path $min: $(grep -o '[0-9.]* micros/op' "$W/client.out")" ||
 		fail "db_bench: status $rc: $(tail -2 "$W/client.out")"
