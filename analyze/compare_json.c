@@ -6,53 +6,26 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/json.h"
 #include "analyze/compare.h"
 #include "analyze/names.h"
 
 #define FORMAT 1
 
-static json_t *real(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
-static json_t *integer(uint64_t x)
-{
-	return json_integer((json_int_t)(x > INT64_MAX ? INT64_MAX : x));
-}
-
-static json_t *text(const char *s)
-{
-	json_t *j = s && *s ? json_string(s) : NULL;
-	if (j || !s || !*s)
-		return j ? j : json_null();
-	char *copy = strdup(s); /* not UTF-8 */
-	for (char *p = copy; p && *p; p++)
-		*p = (unsigned char)*p >= 0x80 ? '?' : *p;
-	j = copy ? json_string(copy) : NULL;
-	free(copy);
-	return j ? j : json_null();
-}
-
-static void set(json_t *o, const char *key, json_t *value)
-{
-	json_object_set_new(o, key, value);
-}
-
 static json_t *metric(const struct ty_metric *m)
 {
 	json_t *o = json_object();
-	set(o, "base_ns", real(m->base.value));
-	set(o, "new_ns", real(m->now.value));
-	set(o, "base_se_ns", real(m->base.se));
-	set(o, "new_se_ns", real(m->now.se));
-	set(o, "base_variation", real(m->base.cv));
-	set(o, "base_counts", integer(m->base.counts));
-	set(o, "new_counts", integer(m->now.counts));
-	set(o, "change", real(m->change));
-	set(o, "change_se", real(m->change_se));
-	set(o, "tolerance", real(m->tolerance));
-	set(o, "verdict", json_string(ty_verdict_name(m->verdict)));
+	ty_json_set(o, "base_ns", ty_json_real(m->base.value));
+	ty_json_set(o, "new_ns", ty_json_real(m->now.value));
+	ty_json_set(o, "base_se_ns", ty_json_real(m->base.se));
+	ty_json_set(o, "new_se_ns", ty_json_real(m->now.se));
+	ty_json_set(o, "base_variation", ty_json_real(m->base.cv));
+	ty_json_set(o, "base_counts", ty_json_integer(m->base.counts));
+	ty_json_set(o, "new_counts", ty_json_integer(m->now.counts));
+	ty_json_set(o, "change", ty_json_real(m->change));
+	ty_json_set(o, "change_se", ty_json_real(m->change_se));
+	ty_json_set(o, "tolerance", ty_json_real(m->tolerance));
+	ty_json_set(o, "verdict", json_string(ty_verdict_name(m->verdict)));
 	return o;
 }
 
@@ -67,15 +40,15 @@ static json_t *site(const struct ty_comparison *c, uint32_t i)
 	for (int side = 0; side < 2; side++) {
 		const struct ty_result *r = &c->side[side].res;
 		const struct ty_share *h = running ? &r->running : &r->site[i];
-		set(o, share[side], r->valid ? real(h->share) : json_null());
-		set(o, se[side], r->valid && r->blocks ? real(h->se) : json_null());
-		set(o, total[side], running ? json_null() : integer(c->match.total[side][i]));
+		ty_json_set(o, share[side], r->valid ? ty_json_real(h->share) : json_null());
+		ty_json_set(o, se[side], r->valid && r->blocks ? ty_json_real(h->se) : json_null());
+		ty_json_set(o, total[side], running ? json_null() : ty_json_integer(c->match.total[side][i]));
 	}
 	int side = !running && c->match.key[0][i] == TY_NONE;
 	const struct run *r = &c->run[side];
-	set(o, "operation",
-	    running ? json_string("running") : text(ty_site_operation(r, c->match.key[side][i])));
-	set(o, "function", running ? json_null() : text(ty_site_function(r, c->match.key[side][i], buf)));
+	ty_json_set(o, "operation",
+	    running ? json_string("running") : ty_json_text(ty_site_operation(r, c->match.key[side][i])));
+	ty_json_set(o, "function", running ? json_null() : ty_json_text(ty_site_function(r, c->match.key[side][i], buf)));
 	return o;
 }
 
@@ -97,32 +70,32 @@ int ty_compare_json(const struct ty_comparison *c, char *err)
 	struct ty_provenance p[8];
 	json_t *o = json_object(), *latency = json_object(), *differs = json_array();
 	size_t n = ty_provenance(c, p);
-	set(o, "format", json_integer(FORMAT));
+	ty_json_set(o, "format", json_integer(FORMAT));
 	for (int i = 0; i < 2; i++) {
 		json_t *s = json_object();
-		set(s, "store", text(c->run[i].opt.store));
-		set(s, "rule", json_string(ty_rule_name(c->run[i].rule)));
-		set(s, "requests", integer(c->side[i].n));
-		set(o, names[i], s);
+		ty_json_set(s, "store", ty_json_text(c->run[i].opt.store));
+		ty_json_set(s, "rule", json_string(ty_rule_name(c->run[i].rule)));
+		ty_json_set(s, "requests", ty_json_integer(c->side[i].n));
+		ty_json_set(o, names[i], s);
 	}
 	for (size_t i = 0; i < n; i++) {
 		json_t *d = json_object();
-		set(d, "key", json_string(p[i].key));
-		set(d, "base", text(p[i].text[0]));
-		set(d, "new", text(p[i].text[1]));
+		ty_json_set(d, "key", json_string(p[i].key));
+		ty_json_set(d, "base", ty_json_text(p[i].text[0]));
+		ty_json_set(d, "new", ty_json_text(p[i].text[1]));
 		json_array_append_new(differs, d);
 		free(p[i].text[0]);
 		free(p[i].text[1]);
 	}
-	set(o, "provenance", differs);
+	ty_json_set(o, "provenance", differs);
 	for (unsigned i = 0; c->requests && i < TY_M_COUNT; i++)
-		set(latency, ty_metric_name((enum ty_metric_id)i), metric(&c->found.latency[i]));
-	set(o, "latency", latency);
-	set(o, "sites", sites(c));
-	set(o, "tolerance", real(c->floor));
-	set(o, "judged", integer(c->found.judged));
-	set(o, "worse", integer(c->found.worse));
-	set(o, "better", integer(c->found.better));
+		ty_json_set(latency, ty_metric_name((enum ty_metric_id)i), metric(&c->found.latency[i]));
+	ty_json_set(o, "latency", latency);
+	ty_json_set(o, "sites", sites(c));
+	ty_json_set(o, "tolerance", ty_json_real(c->floor));
+	ty_json_set(o, "judged", ty_json_integer(c->found.judged));
+	ty_json_set(o, "worse", ty_json_integer(c->found.worse));
+	ty_json_set(o, "better", ty_json_integer(c->found.better));
 	int e = json_dumpf(o, stdout, JSON_INDENT(1)) || putchar('\n') == EOF || fflush(stdout);
 	json_decref(o);
 	return e ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;

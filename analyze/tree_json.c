@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The variance tree for programs (docs/JSON.md).  Runs in readers. */
+#include "analyze/json.h"
 #include "analyze/tree.h"
 
 #include <jansson.h>
@@ -10,25 +11,6 @@
 #include "analyze/report.h"
 
 #define FORMAT 1
-
-/* JSON has no NaN; a number that does not exist is null. */
-static json_t *real(double x)
-{
-	return isfinite(x) ? json_real(x) : json_null();
-}
-
-/* Text from a recording may be any bytes. */
-static json_t *text(const char *s)
-{
-	json_t *j = s ? json_string(s) : json_null();
-	char *copy = j ? NULL : strdup(s);
-	for (char *p = copy; p && *p; p++)
-		*p = (unsigned char)*p >= 0x80 ? '?' : *p;
-	if (copy)
-		j = json_string(copy);
-	free(copy);
-	return j ? j : json_null();
-}
 
 static const char *kind_name(unsigned kind)
 {
@@ -46,12 +28,12 @@ static json_t *node_json(const struct ty_tree *t, uint32_t i, const struct run *
 	json_object_set_new(o, "node", json_integer(i));
 	json_object_set_new(o, "parent", i ? json_integer(n->parent) : json_null());
 	json_object_set_new(o, "kind", json_string(kind_name(n->kind)));
-	json_object_set_new(o, "name", text(t->name[n->name]));
-	json_object_set_new(o, "factor", text(t->name[n->same]));
+	json_object_set_new(o, "name", ty_json_text(t->name[n->name]));
+	json_object_set_new(o, "factor", ty_json_text(t->name[n->same]));
 	json_object_set_new(o, "height", json_integer(n->height));
-	json_object_set_new(o, "mean_ns", real(n->mean));
-	json_object_set_new(o, "share", real(n->share));
-	json_object_set_new(o, "share_se", i ? real(n->se) : json_null());
+	json_object_set_new(o, "mean_ns", ty_json_real(n->mean));
+	json_object_set_new(o, "share", ty_json_real(n->share));
+	json_object_set_new(o, "share_se", i ? ty_json_real(n->se) : json_null());
 	json_object_set_new(o, "site", n->kind == TY_NODE_WAIT && n->sites == 1
 						? json_string(ty_site_id(r, n->site, id)) : json_null());
 	return o;
@@ -67,8 +49,8 @@ static int add_pair(void *arg, uint32_t a, uint32_t b, double share)
 	json_t *o = json_object();
 	json_object_set_new(o, "a", json_integer(p->t->top[a]));
 	json_object_set_new(o, "b", json_integer(p->t->top[b]));
-	json_object_set_new(o, "share", real(share));
-	json_object_set_new(o, "share_se", real(ty_tree_pair_error(p->t, a, b)));
+	json_object_set_new(o, "share", ty_json_real(share));
+	json_object_set_new(o, "share_se", ty_json_real(ty_tree_pair_error(p->t, a, b)));
 	return json_array_append_new(p->list, o) ? -ENOMEM : 0;
 }
 
@@ -76,21 +58,21 @@ static json_t *factor_json(const struct ty_tree *t, const struct ty_factor *f, c
 {
 	char words[2048];
 	json_t *o = json_object(), *places = json_array(), *names = json_array();
-	json_array_append_new(names, text(t->name[f->a]));
+	json_array_append_new(names, ty_json_text(t->name[f->a]));
 	if (f->b != TY_NONE)
-		json_array_append_new(names, text(t->name[f->b]));
+		json_array_append_new(names, ty_json_text(t->name[f->b]));
 	json_object_set_new(o, "functions", names);
-	json_object_set_new(o, "share", real(f->share));
-	json_object_set_new(o, "share_se", real(f->se));
+	json_object_set_new(o, "share", ty_json_real(f->share));
+	json_object_set_new(o, "share_se", ty_json_real(f->se));
 	json_object_set_new(o, "height", json_integer(f->height));
-	json_object_set_new(o, "specificity", real(f->specificity));
-	json_object_set_new(o, "score", real(f->score));
-	json_object_set_new(o, "sentence", text(ty_factor_sentence(t, f, r, words, sizeof words)));
+	json_object_set_new(o, "specificity", ty_json_real(f->specificity));
+	json_object_set_new(o, "score", ty_json_real(f->score));
+	json_object_set_new(o, "sentence", ty_json_text(ty_factor_sentence(t, f, r, words, sizeof words)));
 	for (size_t i = 0; i < f->places; i++) {
 		json_t *p = json_object();
 		json_object_set_new(p, "node", json_integer(f->place[i].a));
 		json_object_set_new(p, "with", f->b != TY_NONE ? json_integer(f->place[i].b) : json_null());
-		json_object_set_new(p, "share", real(f->place[i].share));
+		json_object_set_new(p, "share", ty_json_real(f->place[i].share));
 		json_array_append_new(places, p);
 	}
 	json_object_set_new(o, "places", places);
@@ -113,21 +95,21 @@ int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const stru
 	struct pairs p = { json_array(), t, show->least / 50 };
 	json_object_set_new(head, "format", json_integer(FORMAT));
 	json_object_set_new(head, "version", json_string(TY_VERSION));
-	json_object_set_new(head, "store", text(r->opt.store));
+	json_object_set_new(head, "store", ty_json_text(r->opt.store));
 	json_object_set_new(head, "rule", json_string(ty_rule_name(r->rule)));
-	json_object_set_new(head, "where", text(r->where ? r->where->text : NULL));
+	json_object_set_new(head, "where", ty_json_text(r->where ? r->where->text : NULL));
 	json_object_set_new(head, "requests", json_integer((json_int_t)t->n_requests));
 	json_object_set_new(head, "left_out", json_integer((json_int_t)r->counts.left_out));
-	json_object_set_new(head, "doubt", text(ty_shares_doubt(r, doubt)));
+	json_object_set_new(head, "doubt", ty_json_text(ty_shares_doubt(r, doubt)));
 	json_object_set_new(root, "tarry", head);
-	json_object_set_new(root, "root", text(t->name[t->v[0].name]));
-	json_object_set_new(root, "folded", text(t->folded));
-	json_object_set_new(root, "mean_ns", real(t->mean));
-	json_object_set_new(root, "var_ns2", real(t->var));
-	json_object_set_new(root, "latency_share", real(t->latency_share));
+	json_object_set_new(root, "root", ty_json_text(t->name[t->v[0].name]));
+	json_object_set_new(root, "folded", ty_json_text(t->folded));
+	json_object_set_new(root, "mean_ns", ty_json_real(t->mean));
+	json_object_set_new(root, "var_ns2", ty_json_real(t->var));
+	json_object_set_new(root, "latency_share", ty_json_real(t->latency_share));
 	json_object_set_new(root, "height", json_integer(f->height));
 	json_object_set_new(root, "checked", json_integer((json_int_t)t->checked));
-	json_object_set_new(root, "residual", real(t->residual));
+	json_object_set_new(root, "residual", ty_json_real(t->residual));
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(factors, factor_json(t, &f->v[i], r));
 	json_object_set_new(root, "factors", factors);
@@ -137,7 +119,7 @@ int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const stru
 	json_object_set_new(root, "nodes", nodes);
 	int e = ty_tree_each_pair(t, add_pair, &p);
 	json_object_set_new(root, "pairs", p.list);
-	json_object_set_new(root, "pairs_from", real(p.least));
+	json_object_set_new(root, "pairs_from", ty_json_real(p.least));
 	if (!e)
 		e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) ? -EIO : 0;
 	json_decref(root);
