@@ -24,7 +24,7 @@ BASE := -std=gnu11 -O2 -g $(WARN) -Iinclude -I. -DTY_VERSION='"$(VERSION)"' $(EX
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # The traced process's library: libc only, no sanitizers.
 LIBFLAGS := $(BASE) -fPIC -fvisibility=hidden -ftls-model=initial-exec \
-	-fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=full -fasynchronous-unwind-tables
+	-Wframe-larger-than=1024 -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=full -fasynchronous-unwind-tables
 ifneq ($(ARCH),x86_64)
 LIBFLAGS := $(filter-out -fcf-protection=full,$(LIBFLAGS))
 endif

@@ -49,7 +49,7 @@ static void detach(int keep)
 	if (null > 2 && null != keep)
 		close(null);
 	fcntl(keep, F_SETFD, FD_CLOEXEC);
-	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTTOU, SIGTTIN };
+	static const int ignored[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGTTOU, SIGTTIN, SIGXFSZ };
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
 	sigset_t none;

@@ -56,38 +56,56 @@ static void refuse(int fd)
 	munmap(a, 4096);
 }
 
+/* With a limit on address space the program comes first: what we reserve may
+ * be a small part of it only, or its own threads would find no stacks. */
+static int room_for(uint64_t reserve)
+{
+	struct rlimit r;
+	return getrlimit(RLIMIT_AS, &r) == 0 && (r.rlim_cur == RLIM_INFINITY || r.rlim_cur / 8 >= reserve);
+}
+
+/* The arena behind fd, if its head says that it is this build's and ours. */
+static struct ty_arena *map_checked(int fd, const uint8_t token[16])
+{
+	struct stat st;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < TY_PAGE)
+		return NULL;
+	/* one page of it: the whole struct would not fit a small stack either */
+	const struct ty_arena *head = mmap(NULL, TY_PAGE, PROT_READ, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED)
+		return NULL;
+	struct ty_arena *a = NULL;
+	uint64_t size = (uint64_t)st.st_size, reserve = head->reserve;
+	if (head->magic == TY_MAGIC && memcmp(head->token, token, 16) == 0) {
+		if (head->abi != TY_ABI || head->fingerprint != ty_fingerprint() || head->word_size != sizeof(void *))
+			refuse(fd);
+		else if (head->threads_off >= sizeof *a && head->chunk_off <= size && reserve >= size &&
+			 head->threads_off + TY_THREADS * sizeof(struct ty_thread) <= head->chunk_off &&
+			 (reserve - head->chunk_off) / TY_CHUNK <= TY_CHUNKS_MAX && room_for(reserve))
+			a = mmap(NULL, reserve, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	}
+	munmap((void *)(uintptr_t)head, TY_PAGE);
+	if (!a || a == MAP_FAILED)
+		return NULL;
+	if (mmap(&ty_head, sizeof ty_head, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != (void *)&ty_head) {
+		munmap(a, reserve);
+		return NULL;
+	}
+	madvise(a, reserve, MADV_DONTDUMP);
+	return a;
+}
+
 static struct ty_arena *map_arena(const char *locator)
 {
 	char path[64];
 	uint8_t token[16];
-	struct ty_arena head, *a = NULL;
-	struct stat st;
 	if (!parse_locator(locator, path, token))
 		return NULL;
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
-	size_t fixed = offsetof(struct ty_arena, waited);
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 4096 &&
-	    ty_real.pread(fd, &head, fixed, 0) == (ssize_t)fixed && head.magic == TY_MAGIC &&
-	    memcmp(head.token, token, sizeof token) == 0) {
-		uint64_t size = (uint64_t)st.st_size;
-		if (head.abi != TY_ABI || head.fingerprint != ty_fingerprint() || head.word_size != sizeof(void *))
-			refuse(fd);
-		else if (head.threads_off >= sizeof head && head.chunk_off <= size && head.reserve >= size &&
-			 head.threads_off + TY_THREADS * sizeof(struct ty_thread) <= head.chunk_off &&
-			 (head.reserve - head.chunk_off) / TY_CHUNK <= TY_CHUNKS_MAX)
-			a = mmap(NULL, head.reserve, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-	}
-	int ok = a && a != MAP_FAILED;
-	if (ok && mmap(&ty_head, sizeof ty_head, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) != (void *)&ty_head) {
-		munmap(a, head.reserve);
-		ok = 0;
-	}
+	struct ty_arena *a = map_checked(fd, token);
 	ty_real.close(fd);
-	if (!ok)
-		return NULL;
-	madvise(a, head.reserve, MADV_DONTDUMP);
 	return a;
 }
 

@@ -127,7 +127,8 @@ static int add_variable(void)
 
 const char *ty_start_recorder(const char *store, const char *config)
 {
-	char tool[PATH_MAX], host[24];
+	static char tool[PATH_MAX]; /* stacks may be small */
+	char host[24];
 	int fds[2], subreaper = 0, status;
 	if (!store || !*store || getpid() == 1 || prctl(PR_GET_CHILD_SUBREAPER, &subreaper) || subreaper)
 		return NULL;

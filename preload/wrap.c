@@ -50,6 +50,8 @@
 #define BODY_TRYT(...) BODY_TRY_IF(ty_deadline_ok(t), __VA_ARGS__)
 #define BODY_TRYC(...) BODY_TRY_IF(ty_deadline_ok(t) && ty_clock_ok(c), __VA_ARGS__)
 
+#define BODY_TRYK(...) BODY_TRY_IF(ty_clock_ok(c), __VA_ARGS__)
+
 #define BODY_WAIT(ret, name, params, args, obj, try)                                              \
 	TY_EXPORT ret name params;                                                                \
 	TY_EXPORT ret name params                                                                 \
@@ -64,7 +66,7 @@
 		return r_;                                                                        \
 	}
 
-#define BODY_IO_END(end, ret, name, params, args, obj)                                            \
+#define BODY_IO_END(end, ret, name, params, args, obj, later)                                            \
 	TY_EXPORT ret name params;                                                                \
 	TY_EXPORT ret name params                                                                 \
 	{                                                                                         \
@@ -74,11 +76,15 @@
 		struct ty_wait w_;                                                                \
 		ty_io_begin(&w_, t_, TY_OP_##name, TY_OBJ(obj), TY_FRAME_REF);                    \
 		ret r_ = TY_REAL(name) args;                                                      \
+		later                                                                             \
 		end(&w_, r_);                                                                     \
 		return r_;                                                                        \
 	}
-#define BODY_IO(ret, name, params, args, obj, try) BODY_IO_END(ty_io_end, ret, name, params, args, obj)
-#define BODY_IOE(ret, name, params, args, obj, try) BODY_IO_END(ty_io_end_err, ret, name, params, args, obj)
+#define BODY_IO(ret, name, params, args, obj, try) BODY_IO_END(ty_io_end, ret, name, params, args, obj, )
+#define BODY_IOE(ret, name, params, args, obj, try) BODY_IO_END(ty_io_end_err, ret, name, params, args, obj, )
+#define BODY_IOP(ret, name, params, args, obj, try)                                               \
+	BODY_IO_END(ty_io_end, ret, name, params, args, TY_FD_NONE,                               \
+		    if (r_ >= 0 || errno != EFAULT) w_.object = TY_OBJ(obj);)
 
 #define BODY_COUNT(ret, name, params, args, obj, try)                                             \
 	TY_EXPORT ret name params;                                                                \

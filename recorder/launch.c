@@ -4,7 +4,8 @@
  * signals go on to it, its status comes back.  Runs in `tarry record`.  What
  * must stay true: the child is forked before any thread exists and gets the
  * signal mask and limits that we were given; every child of ours is reaped, for
- * we may be PID 1 and are a subreaper (daemons' ends are seen that way).
+ * we may be PID 1.  Orphans are not ours otherwise: a daemon may wait until its
+ * parent is PID 1.
  */
 #include "recorder/launch.h"
 
@@ -14,19 +15,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/err.h"
 #include "tarry/arena.h"
 
+/* All that can be passed on, and SIGCHLD.  Not what a fault of our own raises,
+ * and not the terminal's stops, which the whole foreground group gets. */
 static void signal_set(sigset_t *s)
 {
-	static const int list[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD };
-	sigemptyset(s);
-	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-		sigaddset(s, list[i]);
+	static const int ours[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT,
+				    SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE };
+	sigfillset(s);
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		sigdelset(s, ours[i]);
 }
 
 /* The library goes last: what somebody else preloads keeps its place. */
@@ -78,7 +82,12 @@ int ty_launch_fork(struct ty_launch *l, const char *path, char *const *argv, con
 	sigset_t set, old;
 	memset(l, 0, sizeof *l);
 	signal_set(&set);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	/* An ignored SIGCHLD would have the kernel reap the command before us; a limit
+	 * on file size is meant for the command.  Both are given back to it. */
+	struct sigaction chld, dfl = { .sa_handler = SIG_DFL };
+	struct rlimit size;
+	sigaction(SIGCHLD, &dfl, &chld);
+	getrlimit(RLIMIT_FSIZE, &size);
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(failed, O_CLOEXEC) < 0)
 		return ty_err(err, -errno, "cannot start the command: %s", strerror(errno));
 	sigprocmask(SIG_BLOCK, &set, &old);
@@ -89,6 +98,7 @@ int ty_launch_fork(struct ty_launch *l, const char *path, char *const *argv, con
 	if (l->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
+		sigaction(SIGCHLD, &chld, NULL);
 		sigprocmask(SIG_SETMASK, &old, NULL);
 		become_command(go[0], failed[1], path, argv, library);
 	}
@@ -97,6 +107,7 @@ int ty_launch_fork(struct ty_launch *l, const char *path, char *const *argv, con
 	l->go = go[1];
 	l->failed = failed[0];
 	l->children = true;
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){ size.rlim_max, size.rlim_max });
 	signal(SIGPIPE, SIG_IGN); /* only now: the command keeps what we were given */
 	return 0;
 }
@@ -134,14 +145,19 @@ static void reap(struct ty_launch *l)
 			l->status = WIFSIGNALED(st) ? 128 + WTERMSIG(st) : WEXITSTATUS(st);
 		}
 	l->children = pid == 0;
+	if (pid < 0 && errno == ECHILD && !l->ended) { /* somebody else has its status */
+		l->ended = true;
+		l->status = 1;
+	}
 }
 
 static void pass_on(struct ty_launch *l, const struct signalfd_siginfo *i)
 {
 	int sig = (int)i->ssi_signo;
 	bool ends = sig == SIGINT || sig == SIGTERM;
-	/* the terminal sends to the whole foreground group: the command has it already */
-	if (!l->ended && i->ssi_code != SI_KERNEL)
+	/* The terminal sends to the whole foreground group, so the command has it
+	 * already; but a hangup goes to the session's leader only. */
+	if (!l->ended && (sig == SIGHUP || i->ssi_code != SI_KERNEL))
 		kill(l->pid, sig);
 	if (l->ended && ends) {
 		l->early = l->stop;
