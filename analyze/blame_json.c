@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/output.h"
 #include "analyze/json.h"
 #include "analyze/blame.h"
 #include "analyze/names.h"
@@ -167,5 +168,5 @@ int ty_blame_json(struct ty_blame *b, char *err)
 	ty_json_set(o, "limits", limits(b));
 	int e = json_dumpf(o, stdout, JSON_INDENT(1)) || putchar('\n') == EOF || fflush(stdout);
 	json_decref(o);
-	return e ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(e, err);
 }

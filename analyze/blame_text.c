@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analyze/output.h"
 #include "analyze/blame.h"
 #include "analyze/fmt.h"
 #include "analyze/report.h"
@@ -284,5 +285,5 @@ int ty_blame_text(struct ty_blame *b, char *err)
 	show_roots(b);
 	show_chains(b);
 	show_limits(b);
-	return ferror(stdout) || fflush(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(0, err);
 }

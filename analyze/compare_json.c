@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/output.h"
 #include "analyze/json.h"
 #include "analyze/compare.h"
 #include "analyze/names.h"
@@ -98,5 +99,5 @@ int ty_compare_json(const struct ty_comparison *c, char *err)
 	ty_json_set(o, "better", ty_json_integer(c->found.better));
 	int e = json_dumpf(o, stdout, JSON_INDENT(1)) || putchar('\n') == EOF || fflush(stdout);
 	json_decref(o);
-	return e ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(e, err);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analyze/output.h"
 #include "analyze/compare.h"
 #include "analyze/fmt.h"
 #include "analyze/names.h"
@@ -175,5 +176,5 @@ int ty_compare_text(const struct ty_comparison *c, char *err)
 	else
 		printf("%u worse, %u better, of %u judged; tolerance at least %s\n", c->found.worse,
 		       c->found.better, c->found.judged, ty_fmt_percent(a, c->floor));
-	return ferror(stdout) || fflush(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(0, err);
 }

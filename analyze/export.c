@@ -107,7 +107,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct ty_options *o = &g->x.run.opt;
 	switch (key) {
 	case OPT_FORMAT: g->format = parse_format(arg, state); break;
-	case 'o': g->file = arg; break;
+	case 'o': g->file = strcmp(arg, "-") ? arg : NULL; break;
 	case OPT_FORCE: g->force = true; break;
 	case OPT_WEIGHT: g->weight = arg; break;
 	case OPT_IN_REQUESTS: g->x.in_requests = true; break;

@@ -3,6 +3,7 @@
  * The report for programs.  docs/JSON.md is its contract: fields are added,
  * never renamed or taken away; another meaning is another format number.  Runs
  * in readers. */
+#include "analyze/output.h"
 #include "analyze/json.h"
 #include "analyze/report.h"
 
@@ -247,5 +248,5 @@ int ty_report_json(struct run *r, char *err)
 	int e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
 	json_decref(root);
 	putchar('\n');
-	return e || fflush(stdout) ? ty_err(err, -EIO, "cannot write the report: %s", strerror(errno)) : 0;
+	return ty_output_end(e, err);
 }

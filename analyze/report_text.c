@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analyze/output.h"
 #include "analyze/fmt.h"
 #include "analyze/report.h"
 
@@ -242,5 +243,5 @@ int ty_report_text(struct run *r, char *err)
 	}
 	heading("Not seen, or lost");
 	ty_text_losses(r, stdout);
-	return fflush(stdout) || ferror(stdout) ? ty_err(err, -EIO, "cannot write the report: %s", strerror(errno)) : 0;
+	return ty_output_end(0, err);
 }

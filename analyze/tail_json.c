@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tail for programs (docs/JSON.md).  Runs in readers. */
+#include "analyze/output.h"
 #include "analyze/json.h"
 #include "analyze/tail.h"
 
@@ -130,5 +131,5 @@ int ty_tail_json(const struct ty_tail *t, char *err)
 	int e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
 	json_decref(root);
 	putchar('\n');
-	return e || fflush(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(e, err);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analyze/output.h"
 #include "analyze/fmt.h"
 #include "analyze/report.h"
 #include "analyze/tail.h"
@@ -232,5 +233,5 @@ int ty_tail_text(const struct ty_tail *t, size_t top, char *err)
 	}
 	show_slowest(t, names);
 	ty_tail_labels_free(names);
-	return fflush(stdout) || ferror(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(0, err);
 }

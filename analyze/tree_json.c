@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The variance tree for programs (docs/JSON.md).  Runs in readers. */
+#include "analyze/output.h"
 #include "analyze/json.h"
 #include "analyze/tree.h"
 
@@ -124,5 +125,5 @@ int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const stru
 		e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) ? -EIO : 0;
 	json_decref(root);
 	putchar('\n');
-	return e || fflush(stdout) ? ty_err(err, e ? e : -EIO, "cannot write: %s", strerror(e ? -e : errno)) : 0;
+	return ty_output_end(e, err);
 }

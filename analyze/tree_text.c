@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "analyze/output.h"
 #include "analyze/fmt.h"
 #include "analyze/report.h"
 #include "analyze/tree.h"
@@ -225,5 +226,5 @@ int ty_tree_text(const struct ty_tree *t, const struct ty_factors *f, const stru
 	free(p.pair);
 	if (p.error)
 		return ty_err(err, p.error, "out of memory");
-	return fflush(stdout) || ferror(stdout) ? ty_err(err, -EIO, "cannot write: %s", strerror(errno)) : 0;
+	return ty_output_end(0, err);
 }

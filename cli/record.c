@@ -66,6 +66,8 @@ static error_t option(int key, char *arg, struct argp_state *st)
 	struct record *o = st->input;
 	switch (key) {
 	case 'o':
+		if (!*arg)
+			argp_error(st, "--output needs the name of the store");
 		o->store = arg;
 		return 0;
 	case 'c': /* read by read_config, before all others */
