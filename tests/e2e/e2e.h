@@ -10,7 +10,7 @@
  *   expect OP errno NAME N    waits that ended with this error
  *   expect OP sum N           sum of what the waits returned (bytes, descriptors)
  *   expect OP path FUNCTION N waits with this function somewhere in their path
- *   expect OP atleast NS N    waits at least so long
+ *   expect OP atleast NS N    N waits, or more, at least so long
  *   expect OP shared N        waits on objects that say they are process-shared
  *   expect mark WHAT N        application markers (begin, end, pause, resume)
  *   expect class CLASS N      begin markers with this class

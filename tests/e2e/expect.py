@@ -71,7 +71,8 @@ for line in sys.stdin:
     if what == "count":
         print(sum(e["kind"] == "wait" for e in by_op.get(op, [])))
         continue
-    at_least = what.endswith("-from")
+    # a machine may hold any call up, so more may be long than must be
+    at_least = what.endswith("-from") or what == "atleast"
     what = what.removesuffix("-from")
     if op == "store":
         found, want = store_fact(what, args[0])
