@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 }
 C
 $CC -O2 -o "$W/spin" "$W/spin.c" || { fail compile; done_; }
-timeout 100 "$TARRY" record -q -o "$W/small/s.tarry" -- "$W/spin" 2500000 >"$W/out" 2>"$W/err"
+timeout 100 "$TARRY" record -q -o "$W/small/s.tarry" -- "$W/spin" 5000000 >"$W/out" 2>"$W/err"
 rc=$?
 check "program is undisturbed" test "$(cat "$W/out")" = done
 [ $rc != 0 ] && good "status is $rc" || fail "status is 0 with a full disk: $(df -h "$W/small" | tail -1)"
