@@ -180,11 +180,8 @@ const struct ty_descriptor *ty_descriptor_at(const struct ty_tables *t, uint32_t
 		else
 			lo = m + 1;
 	}
+	/* never a later entry: it is what the number meant afterwards */
 	const struct ty_descriptor *d = lo ? &t->fds[lo - 1] : NULL;
-	if (d && d->process == process && (uint64_t)d->fd == fd)
-		return d;
-	/* named a little after its first use */
-	d = lo < t->nfds ? &t->fds[lo] : NULL;
 	return d && d->process == process && (uint64_t)d->fd == fd ? d : NULL;
 }
 

@@ -203,7 +203,7 @@ static void wait_for_rows(const struct ty_arena *a)
 	uint64_t start = ty_now(), limit = a->conf.start_wait_ms;
 	limit = (limit > 2000 ? 2000 : limit) * 1000000u;
 	while (ty_module_pending()) {
-		uint64_t now = ty_now(), beat = atomic_load_explicit(&a->heartbeat, memory_order_relaxed);
+		uint64_t beat = atomic_load_explicit(&a->heartbeat, memory_order_relaxed), now = ty_now();
 		if (now - start > limit || now - beat > 200000000u)
 			return;
 		ty_real.nanosleep(&(struct timespec){ 0, 200000 }, NULL);

@@ -6,7 +6,7 @@
 TY_EXPORT void tarry_mark_v1(int what, uint64_t id, const char *cls);
 TY_EXPORT void tarry_mark_v1(int what, uint64_t id, const char *cls)
 {
-	struct ty_thread *t = ty_enter();
+	struct ty_thread *t = what >= TY_MARK_BEGIN && what <= TY_MARK_RESUME ? ty_enter() : NULL;
 	if (!t)
 		return;
 	ty_tls.guard = (uintptr_t)__builtin_frame_address(0);

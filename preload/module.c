@@ -60,7 +60,17 @@ void ty_module_close_begin(struct ty_thread *t)
 
 void ty_module_close_end(void)
 {
-	atomic_fetch_sub_explicit(&closing, 1, memory_order_seq_cst);
+	uint32_t n = atomic_load_explicit(&closing, memory_order_relaxed);
+	/* 0 already when a destructor forked and the child comes back from dlclose */
+	while (n && !atomic_compare_exchange_weak_explicit(&closing, &n, n - 1, memory_order_seq_cst,
+							   memory_order_relaxed))
+		;
+}
+
+void ty_module_forked(void)
+{
+	atomic_store_explicit(&adding, 0, memory_order_relaxed);
+	atomic_store_explicit(&closing, 0, memory_order_relaxed);
 }
 
 static int covers(const struct module *m, uint64_t at)
@@ -91,6 +101,10 @@ static void look_up(struct module *m)
 {
 	struct ty_arena *a = ty_proc.arena;
 	uint32_t n = atomic_load_explicit(&a->module_count, memory_order_acquire);
+	if (!m->id.kind) { /* another unidentified module's rows would be the wrong ones */
+		atomic_store_explicit(&m->answered, 1, memory_order_release);
+		return;
+	}
 	if (n == atomic_load_explicit(&m->looked_at, memory_order_relaxed))
 		return;
 	for (uint32_t i = 0; i < n && i < TY_MODULES; i++) {

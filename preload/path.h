@@ -30,5 +30,8 @@ uint64_t ty_module_gen(void);
  * t NULL: recording is off. */
 void ty_module_close_begin(struct ty_thread *t);
 void ty_module_close_end(void);
+/* In a child: what other threads of the parent were doing to the list is not
+ * going on here. */
+void ty_module_forked(void);
 
 #endif

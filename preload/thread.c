@@ -3,7 +3,7 @@
  * children, stack bounds.  Nothing here locks or makes a system call once the
  * process is registered, except in a child of a raw clone, whose thread id libc
  * does not know. */
-#include "preload/state.h"
+#include "preload/path.h"
 
 struct ty_self ty_self;
 union ty_head ty_head __attribute__((aligned(TY_PAGE)));
@@ -63,6 +63,8 @@ static void register_child(void)
 	if (!atomic_compare_exchange_strong_explicit(&self->busy, &idle, 1, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;
+	ty_tls.t = NULL;
+	ty_tls.cursor = (struct ty_cursor){ 0, 0 };
 	if (!ty_proc.arena->conf.children) {
 		ty_proc.arena = NULL; /* stays off, like its own children */
 		return;
@@ -77,8 +79,8 @@ static void register_child(void)
 		return;
 	}
 	ty_proc.pid = pid;
-	ty_tls.t = NULL;
 	ty_tls.no_slot = 0;
+	ty_module_forked();
 	atomic_store_explicit(&self->serial, ++ty_proc.serial, memory_order_relaxed);
 	if (ty_thread_claim(pid, tid))
 		ty_say_process(TY_P_FORK, parent);
@@ -182,10 +184,12 @@ static struct start begin_here(struct start *p)
 static void end_here(void)
 {
 	struct ty_tls *s = &ty_tls;
-	if (s->t && s->serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed))
-		atomic_store_explicit(&s->t->state, TY_THREAD_ENDED, memory_order_release);
+	struct ty_thread *t = s->t;
 	s->t = NULL;
-	s->no_slot = UINT32_MAX; /* destructors of this thread pass through */
+	s->no_slot = UINT32_MAX; /* destructors and late handlers of this thread pass through */
+	atomic_signal_fence(memory_order_seq_cst); /* the slot is somebody else's once it says so */
+	if (t && s->serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed))
+		atomic_store_explicit(&t->state, TY_THREAD_ENDED, memory_order_release);
 }
 
 static void *thread_begin(void *arg)
@@ -255,8 +259,12 @@ TY_EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *p)
 		if (ty_self.arena) /* also from a handler on top of a hook */                     \
 			ty_tls.fork_at = ty_now();                                                \
 		pid_t pid = TY_REAL(name)();                                                      \
-		if (pid != 0)                                                                     \
+		if (pid != 0) {                                                                   \
 			ty_tls.fork_at = 0;                                                       \
+		} else { /* the ring is the parent's, also if a handler forked inside a push */   \
+			ty_tls.t = NULL;                                                          \
+			ty_tls.cursor = (struct ty_cursor){ 0, 0 };                               \
+		}                                                                                 \
 		return pid;                                                                       \
 	}
 FORK(fork)

@@ -29,7 +29,8 @@ static inline void guard_clear(void)
 static inline void publish(struct ty_wait *w, uint64_t path)
 {
 	struct ty_thread *t = w->t;
-	uint32_t seq = atomic_load_explicit(&t->wait_seq, memory_order_relaxed);
+	/* even again, should a handler have jumped out from between the two stores */
+	uint32_t seq = atomic_load_explicit(&t->wait_seq, memory_order_relaxed) & ~1u;
 	atomic_store_explicit(&t->wait_seq, seq + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&t->wait_op, w->op, memory_order_relaxed);
@@ -109,8 +110,8 @@ void ty_wait_end(struct ty_wait *w, int err)
 		return;
 	int saved = errno;
 	uint64_t end = end_clock(w);
-	atomic_fetch_sub_explicit(&ty_proc.arena->waited[w->waited], 1, memory_order_relaxed);
-	if (still_mine(w)) {
+	if (still_mine(w)) { /* else the parent takes its own count back */
+		atomic_fetch_sub_explicit(&ty_proc.arena->waited[w->waited], 1, memory_order_relaxed);
 		if (TY_UNLIKELY(w->flags & TY_F_MISS)) { /* the same frames are still there */
 			w->flags &= (uint16_t)~TY_F_PARTIAL;
 			w->path = ty_path_take(w->t, w->frame, &w->flags, 1);

@@ -157,7 +157,8 @@ bool ty_decode(struct ty_recorder *r, uint16_t slot, const uint64_t *rec, uint32
 	case TY_REC_GEN:
 		if (words != sizeof *gen / 8)
 			return false;
-		r->reg.process[r->reg.slot[slot].process]->gen = gen->gen;
+		if (gen->gen > r->reg.process[r->reg.slot[slot].process]->gen) /* rings come in any order */
+			r->reg.process[r->reg.slot[slot].process]->gen = gen->gen;
 		return true;
 	case TY_REC_STACK:
 		return stack(r, slot, (const void *)rec, words);

@@ -64,8 +64,12 @@ static void look_up(struct ty_recorder *r, struct ty_rproc *p, int32_t fd, uint6
 	unsigned long long inode;
 	snprintf(path, sizeof path, "/proc/%u/fd/%d", p->info.pid, fd);
 	ssize_t n = readlink(path, link, sizeof link - 1);
-	if (n < 0)
+	if (n < 0) { /* closed again already: better no name than the one it had before */
+		const uint64_t *had = ty_map_find(&p->fds, (uint64_t)fd);
+		if (had && *had & ~(uint64_t)LOOKED_UP)
+			store(r, p->id, fd, from, "other", "");
 		return;
+	}
 	link[n] = 0;
 	if (sscanf(link, "socket:[%llu]", &inode) != 1) {
 		store(r, p->id, fd, from, kind_of(link), link);

@@ -76,6 +76,7 @@ static void append(struct ty_recorder *r, const struct ty_held *h)
 			free(e->ev);
 			free(e->slot);
 			e->ev = NULL;
+			e->slot = NULL;
 			r->lost.no_memory++;
 			return;
 		}

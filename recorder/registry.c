@@ -214,6 +214,8 @@ void ty_process_announced(struct ty_recorder *r, struct ty_rproc *p, uint16_t fl
 		replace(&p->info.exe, exe);
 	if (fork && from) {
 		p->gen = from->gen;
+		if (p->image->id == p->info.image) /* what the parent loaded after start is mapped here too */
+			p->image = from->image;
 		ty_shared_inherit(p, from);
 		/* /proc may already show what the child has exec'd since */
 		replace(&p->info.exe, from->info.exe);
