@@ -659,6 +659,12 @@ static void test_marks(void)
 
 int main(void)
 {
+#ifdef __SANITIZE_THREAD__
+	/* Children are forked beside the recorder's threads, which ThreadSanitizer now and
+	 * then deadlocks on; the recorder itself runs under it in the end-to-end tests. */
+	puts("skipped: forks beside threads under ThreadSanitizer");
+	return 77;
+#endif
 	CU_initialize_registry();
 	CU_pSuite s = CU_add_suite("drain", NULL, NULL);
 	CU_add_test(s, "events arrive whole and in order", test_delivery);
