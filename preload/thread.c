@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Threads of the traced process: the way into a hook, thread slots, forked
- * children, stack bounds.  Nothing here locks or makes a system call once the
- * process is registered, except in a child of a raw clone, whose thread id libc
- * does not know. */
+ * children, stack bounds.  Nothing here takes a lock that another thread could
+ * hold, or makes a system call, once the process is registered, except in a
+ * child of a raw clone, whose thread id libc does not know. */
 #include "preload/path.h"
 
 struct ty_self ty_self;

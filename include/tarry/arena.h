@@ -139,7 +139,7 @@ struct ty_arena {
 	uint64_t threads_off, chunk_off;
 	struct ty_conf conf;
 	_Atomic uint32_t enabled;      /* (R, ctl) 1: record.  relaxed both sides: a switch needs no order */
-	_Atomic uint32_t closed;       /* (R) 1: recorder has ended, pass through; relaxed */
+	_Atomic uint32_t closed;       /* (R) 1: recorder has ended, for readers; it clears `enabled` for the library */
 	_Atomic uint64_t heartbeat;    /* (R) CLOCK_MONOTONIC ns of the last drain, relaxed */
 	_Atomic uint32_t module_count; /* (R) release after module[i] is filled; (T) acquire */
 	_Atomic uint32_t thread_hint;  /* (R) index near a free slot, relaxed */

@@ -68,7 +68,7 @@ struct ty_rec_wait {
 /* aux by class:  MUTEX RWLOCK: owner's tid as read before blocking, a hint
  *   COND: address of the mutex      FUTEX: futex op << 32 | (uint32_t)val
  *   IO classes: bytes, or what the call returned; 0 on failure (err says why)
- *   ACCEPT DUP: the new descriptor  CLOSE of a range: object = first << 32 | last, TY_FD_RANGE
+ *   ACCEPT DUP: the new descriptor  CLOSE of a range: object is TY_FD_RANGE(first, last)
  *   WAKE futex: number of waiters to wake      YIELD SLEEP: 0 */
 
 #define TY_FD_NONE UINT64_MAX
