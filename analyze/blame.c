@@ -10,16 +10,15 @@
 
 static const struct argp_option options[] = {
 	{ "by", 'b', "WHAT", 0,
-	  "book waits and releases by site (call path and operation, the default), function or "
-	  "operation",
+	  "site (the default), function, operation",
 	  1 },
 	{ "top", 'k', "K", 0,
-	  "list only the first K of each table (default: 10; in JSON all, of chains 1000)", 1 },
-	{ "tail", 'q', "Q", 0, "tail shares above the quantile Q percent of latency (default 99)", 1 },
+	  "list only the first K of each table (default: 10)", 1 },
+	{ "tail", 'q', "Q", 0, "tail: requests above Q percent (default 99)", 1 },
 	{ 0 }
 };
 
-static int parse_by(const char *text, enum ty_by *ret)
+static const char *parse_by(const char *text, enum ty_by *ret)
 {
 	static const struct {
 		const char *name;
@@ -32,37 +31,48 @@ static int parse_by(const char *text, enum ty_by *ret)
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(text, names[i].name)) {
 			*ret = names[i].by;
-			return 0;
+			return NULL;
 		}
-	return -EINVAL;
+	return "one of site, function, operation";
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ty_options *o = state->input;
-	int bad = 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = o;
 		break;
 	case 'b':
-		bad = parse_by(arg, &o->by);
+		ty_expected(state, "--by", parse_by(arg, &o->by), arg);
 		break;
 	case 'k':
-		bad = ty_parse_positive(arg, &o->top);
+		ty_expected(state, "--top", ty_positive(arg, &o->top), arg);
 		break;
 	case 'q':
-		bad = ty_parse_percent(arg, &o->tail);
+		ty_expected(state, "--tail", ty_percent(arg, &o->tail), arg);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (bad)
-		argp_error(state, "'%s' makes no sense there", arg);
 	return 0;
 }
 
 /* ---- the events ---- */
+
+int ty_blame_begin(struct ty_blame *b, struct run *r, char *err)
+{
+	int e = ty_sites_init(&r->sites, r->opt.by, r->names.group, r->t.npaths, r->names.ngroups, r->t.nops);
+	if (!e)
+		e = ty_blame_init(b, r);
+	return e ? ty_err(err, e, "out of memory") : 0;
+}
+
+int ty_blame_end(struct ty_blame *b)
+{
+	int e = ty_blame_events(b, NULL, 0);
+	return e ? e : ty_cut_end(&b->cut);
+}
 
 /* All events with the rule in force; *again: another rule is to be used instead.
  * From the start, whatever the window: wakes and connections before it count. */
@@ -72,30 +82,28 @@ static int read_once(struct ty_blame *b, struct run *r, bool *again, char *err)
 	const struct ty_ev *ev;
 	enum ty_rule before = r->rule;
 	size_t n;
-	int e = ty_sites_init(&r->sites, r->opt.by, r->names.group, r->t.npaths, r->names.ngroups, r->t.nops);
-	if (!e)
-		e = ty_blame_init(b, r);
+	int e = ty_blame_begin(b, r, err);
 	if (e)
-		return ty_err(err, e, "out of memory");
+		return e;
 	e = ty_scan_open(&scan, r->store, 0, r->to, err);
 	while (!e && (e = ty_scan_next(scan, &ev, &n, err)) == 1) {
 		e = ty_blame_events(b, ev, n);
 		if (e)
-			ty_err(err, e, "looking for who ended waits: %s", strerror(-e));
+			ty_err(err, e, TY_BLAME_FAILED, strerror(-e));
 		if (b->cut.saw_mark)
 			break;
 		if (r->progress)
 			r->progress(r->progress_arg, ty_scan_done(scan));
 	}
-	if (!e && ((e = ty_blame_events(b, NULL, 0)) || (e = ty_cut_end(&b->cut))))
-		ty_err(err, e, "looking for who ended waits: %s", strerror(-e));
+	if (!e && (e = ty_blame_end(b)))
+		ty_err(err, e, TY_BLAME_FAILED, strerror(-e));
 	r->stragglers = scan ? ty_scan_stragglers(scan) : 0;
 	*again = !e && before == TY_RULE_AUTO && r->rule != TY_RULE_SOCKET;
 	ty_scan_close(scan);
 	return e;
 }
 
-static int read_events(struct ty_blame *b, struct run *r, char *err)
+int ty_blame_read(struct ty_blame *b, struct run *r, char *err)
 {
 	bool again = false;
 	int e = read_once(b, r, &again, err);
@@ -122,7 +130,7 @@ int cmd_blame(int argc, char **argv)
 		"STORE",
 		"Names who ended the waits that make the latency of requests vary, and the root causes "
 		"behind them.\v"
-		"The store may still be being recorded.  Exit status: 0 a report was written, "
+		"Exit status: 0 a report was written, "
 		"1 it could not be, 2 usage.",
 		children,
 		NULL,
@@ -142,7 +150,9 @@ int cmd_blame(int argc, char **argv)
 	if (!e)
 		e = ty_pass_names(&r, err);
 	if (!e)
-		e = read_events(&b, &r, err);
+		e = ty_blame_read(&b, &r, err);
+	if (!e)
+		e = ty_pass_left(&r, err);
 	ty_progress_end(&progress);
 	if (!e)
 		e = r.opt.json ? ty_blame_json(&b, err) : ty_blame_text(&b, err);

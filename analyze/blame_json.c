@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `tarry blame` for programs; docs/BLAME.md has the fields.  Runs in readers.
+ * `tarry blame` for programs; docs/JSON.md has the fields.  Runs in readers.
  * Must stay true: fields are added, never renamed or taken away. */
 #include <jansson.h>
 #include <math.h>
@@ -10,6 +10,7 @@
 #include "analyze/json.h"
 #include "analyze/blame.h"
 #include "analyze/names.h"
+#include "analyze/objects.h"
 
 #define FORMAT 1
 #define CHAINS 1000 /* there may be tens of thousands, and the tail of them explains nothing */
@@ -48,7 +49,7 @@ static json_t *pair(const struct ty_blame *b, uint32_t i)
 	ty_json_set(o, "waiter", site(b, k->waiter));
 	ty_json_set(o, "kind", json_string(ty_kind_name(k->kind)));
 	ty_json_set(o, "holder", site(b, k->holder));
-	ty_json_set(o, "object", ty_json_text(k->kind == TY_K_KERNEL ? ty_site_object_name(r, k->waiter, buf) : NULL));
+	ty_json_set(o, "object", ty_json_text(ty_kind_kernel(k->kind) ? ty_site_object_name(r, k->waiter, buf) : NULL));
 	ty_json_set(o, "thread", thread ? ty_json_integer(r->t.threads[k->thread].tid) : json_null());
 	ty_json_set(o, "thread_name", thread ? ty_json_text(r->t.threads[k->thread].name) : json_null());
 	shares(o, b, &b->pairs, i);
@@ -132,6 +133,16 @@ static json_t *classes(const struct ty_blame *b)
 	return o;
 }
 
+/* Of all, also of those that are not listed. */
+static json_t *counts(const struct ty_blame *b)
+{
+	json_t *o = json_object();
+	ty_json_set(o, "pairs", ty_json_integer(b->npairs));
+	ty_json_set(o, "roots", ty_json_integer(b->nroots));
+	ty_json_set(o, "chains", ty_json_integer(b->nchains));
+	return o;
+}
+
 static json_t *limits(const struct ty_blame *b)
 {
 	json_t *o = json_object();
@@ -147,7 +158,7 @@ static json_t *limits(const struct ty_blame *b)
 	return o;
 }
 
-int ty_blame_json(struct ty_blame *b, char *err)
+json_t *ty_blame_object(const struct ty_blame *b)
 {
 	const struct ty_result *q = &b->pairs;
 	json_t *o = json_object(), *requests = json_object();
@@ -165,7 +176,14 @@ int ty_blame_json(struct ty_blame *b, char *err)
 	ty_json_set(o, "pairs", all(b, b->rank_pairs, b->npairs, b->npairs, pair));
 	ty_json_set(o, "roots", all(b, b->rank_roots, b->nroots, b->nroots, root));
 	ty_json_set(o, "chains", all(b, b->rank_chains, b->nchains, CHAINS, chain));
+	ty_json_set(o, "counts", counts(b));
 	ty_json_set(o, "limits", limits(b));
+	return o;
+}
+
+int ty_blame_json(struct ty_blame *b, char *err)
+{
+	json_t *o = ty_blame_object(b);
 	int e = json_dumpf(o, stdout, JSON_INDENT(1)) || putchar('\n') == EOF || fflush(stdout);
 	json_decref(o);
 	return ty_output_end(e, err);

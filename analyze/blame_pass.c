@@ -2,17 +2,18 @@
  *
  * The pass of `tarry blame`: all events once, in order of end, each wait cut
  * into segments before it is booked under its request; then the requests' times
- * are folded into three views: pairs, root causes, whole chains.  Runs in
+ * are added up in three views: pairs, root causes, whole chains.  Runs in
  * readers.  Must stay true: each view's shares sum to 1, as the report's do. */
 #include "analyze/blame.h"
-
-#include "analyze/fold.h"
 
 int ty_blame_init(struct ty_blame *b, struct run *r)
 {
 	memset(b, 0, sizeof *b);
 	b->r = r;
 	int e = ty_cut_init(&b->cut, r);
+	b->cut.times_only = true;
+	if (r->where)
+		ty_blame_watch(b);
 	if (!e)
 		e = ty_links_init(&b->links);
 	if (!e)
@@ -29,6 +30,8 @@ void ty_blame_free(struct ty_blame *b)
 {
 	if (!b->r)
 		return;
+	if (b->r->request_arg == b)
+		b->r->request = NULL;
 	for (size_t i = 0; b->past && i < b->r->t.nthreads; i++)
 		free(b->past[i].v);
 	free(b->past);
@@ -64,7 +67,8 @@ static int account_direct(struct ty_blame *b, const struct ty_direct *d)
 	if (key < 0)
 		return (int)key;
 	struct ty_link *k = &b->links.v[key];
-	k->count++;
+	k->ended++;
+	k->count += !b->r->where;
 	if (d->hold != UINT64_MAX && (d->kind == TY_K_HELD || d->kind == TY_K_REACQUIRE)) {
 		k->hold_n++;
 		k->hold_total += d->hold;
@@ -79,7 +83,7 @@ static int account_direct(struct ty_blame *b, const struct ty_direct *d)
 	return 0;
 }
 
-/* A wait that ended in the window, into the sums over all waits. */
+/* A wait that ended in the window, into the sums over all waits; with --where only into who mostly held what, and how long. */
 static int account(struct ty_blame *b, const struct ty_ev *ev)
 {
 	const struct run *r = b->r;
@@ -87,11 +91,13 @@ static int account(struct ty_blame *b, const struct ty_ev *ev)
 	int e = 0;
 	if (ev->kind != TY_EV_WAIT || !b->cut.th[ev->thread].counted || ev->end < r->from || ev->end > r->to)
 		return 0;
-	c->waits++;
-	for (size_t i = 0; !e && i < b->ndirect; i++) {
-		c->ns[b->direct[i].kind] += clipped(r, b->direct[i].begin, b->direct[i].end);
+	for (size_t i = 0; !e && i < b->ndirect; i++)
 		e = account_direct(b, &b->direct[i]);
-	}
+	if (e || r->where)
+		return e;
+	c->waits++;
+	for (size_t i = 0; i < b->ndirect; i++)
+		c->ns[b->direct[i].kind] += clipped(r, b->direct[i].begin, b->direct[i].end);
 	for (size_t i = 0; i < b->nseg; i++) {
 		b->links.v[b->seg[i].link].total += clipped(r, b->seg[i].begin, b->seg[i].end);
 		b->links.v[b->seg[i].link].count++;
@@ -132,7 +138,11 @@ static void prefetch(const struct ty_blame *b, const struct ty_ev *ev)
 {
 	if (ev->thread >= b->r->t.nthreads || ev->kind == TY_EV_MARK)
 		return;
-	ty_sites_prefetch(&b->r->sites, ev);
+	uint32_t k = ty_sites_prefetch(&b->r->sites, ev);
+	if (k && ev->kind == TY_EV_WAIT)
+		ty_links_prefetch(&b->links, k - 1);
+	if (ev->kind == TY_EV_WAIT)
+		ty_chain_prefetch(b, ev->thread);
 	if (ev->kind == TY_EV_WAKE || !ty_class_has_fd(ev->cls))
 		ty_wakes_prefetch(&b->wakes, ev->object, ty_blame_space(b, ev));
 }
@@ -174,22 +184,15 @@ int ty_blame_events(struct ty_blame *b, const struct ty_ev *ev, size_t n)
 
 /* ---- views ---- */
 
-/* Shares of pairs, roots and chains: the requests again with each key replaced. */
+/* Shares of pairs, roots and chains: the requests again with each key counted as another. */
 static int views(struct ty_blame *b, const uint32_t *pair, const uint32_t *root)
 {
-	const size_t limit = (size_t)64 << 20;
-	struct ty_ledger to[2] = { { .limit = limit }, { .limit = limit } };
-	const uint32_t *const map[2] = { pair, root };
 	size_t n = b->r->sites.n;
-	int e = ty_ledger_fold(&b->r->rows, map, 2, n, to);
+	int e = ty_variance_as(&b->r->rows, pair, n, b->r->opt.tail, &b->pairs);
 	if (!e)
-		e = ty_variance(&to[0], n, b->r->opt.tail, &b->pairs);
-	if (!e)
-		e = ty_variance(&to[1], n, b->r->opt.tail, &b->roots);
+		e = ty_variance_as(&b->r->rows, root, n, b->r->opt.tail, &b->roots);
 	if (!e)
 		e = ty_variance(&b->r->rows, n, b->r->opt.tail, &b->chains);
-	ty_ledger_free(&to[0]);
-	ty_ledger_free(&to[1]);
 	return e;
 }
 

@@ -6,6 +6,8 @@
  * overlap; what nobody can be named for is a segment of an unknown kind. */
 #include "analyze/blame.h"
 
+#define SIGNAL_NS 20000000ull
+
 static int cut(struct ty_blame *b, uint64_t begin, uint64_t end, enum ty_blame_kind kind,
 	       const struct ty_wake *k)
 {
@@ -155,6 +157,46 @@ static int condition(struct ty_blame *b, const struct ty_ev *ev)
 	return e;
 }
 
+/* What polling returned: the number of descriptors that were ready. */
+static enum ty_blame_kind polled(const struct ty_ev *ev)
+{
+	return ev->aux == 0 && !ev->err ? TY_K_TIMER : TY_K_READY;
+}
+
+/* The first signal sent to the thread or its process in the wait. */
+static const struct ty_wake *sent_in(struct ty_blame *b, const struct ty_ev *ev, uint64_t to)
+{
+	const struct ty_waked *o = ty_wakes_find(&b->wakes, to, TY_SPACE_SIGNALS);
+	for (uint64_t i = o ? ty_waked_from(o, ev->begin) : 0; o && i != o->n; i++) {
+		const struct ty_wake *k = ty_waked_at(o, i);
+		if (k->at > ev->end)
+			break;
+		if (k->thread != ev->thread)
+			return k;
+	}
+	return NULL;
+}
+
+/* A call that the kernel or a signal ends.  Polling may go on for long after a
+ * signal that was blocked or ignored, so it is believed to have ended the wait
+ * only if that ended soon after it, or by EINTR. */
+static int kernel_or_signal(struct ty_blame *b, const struct ty_ev *ev, enum ty_blame_kind otherwise)
+{
+	const struct ty_thread_info *t = &b->r->t.threads[ev->thread];
+	uint32_t pid = b->r->t.processes[t->process].pid;
+	const struct ty_wake *k = NULL;
+	if (ev->err == EINTR || otherwise == TY_K_READY) {
+		k = sent_in(b, ev, pid);
+		if (!k && t->tid != pid)
+			k = sent_in(b, ev, t->tid);
+	}
+	if (!k || (ev->err != EINTR && ev->end - k->at > SIGNAL_NS))
+		return cut(b, ev->begin, ev->end, ev->err == EINTR ? TY_K_INTERRUPTED : otherwise, NULL);
+	const struct ty_wake by = *k;
+	int e = cut(b, ev->begin, by.at, TY_K_KILL, &by);
+	return e || by.at >= ev->end ? e : cut(b, by.at, ev->end, TY_K_WOKEN, &by);
+}
+
 int ty_blame_direct(struct ty_blame *b, const struct ty_ev *ev)
 {
 	const struct ty_waked *o;
@@ -179,16 +221,17 @@ int ty_blame_direct(struct ty_blame *b, const struct ty_ev *ev)
 		return e;
 	case TY_CLASS_SLEEP:
 	case TY_CLASS_YIELD:
-		return cut(b, ev->begin, ev->end, ev->err == EINTR ? TY_K_INTERRUPTED : TY_K_TIMER, NULL);
+		return kernel_or_signal(b, ev, TY_K_TIMER);
 	case TY_CLASS_SPIN:
 	case TY_CLASS_BARRIER:
 	case TY_CLASS_THREAD:
+	case TY_CLASS_CHILD:
 	case TY_CLASS_FLOCK:
 	case TY_CLASS_LOADER:
 	case TY_CLASS_COUNT:
 		return cut(b, ev->begin, ev->end, TY_K_UNRECORDED, NULL);
 	default:
-		return cut(b, ev->begin, ev->end, TY_K_KERNEL, NULL);
+		return kernel_or_signal(b, ev, ev->cls == TY_CLASS_POLL ? polled(ev) : TY_K_KERNEL);
 	}
 }
 
@@ -199,7 +242,8 @@ int ty_blame_wake(struct ty_blame *b, const struct ty_ev *ev)
 	int64_t site = ty_sites_key(&b->r->sites, ev);
 	if (site < 0)
 		return (int)site;
-	struct ty_waked *o = ty_wakes_get(&b->wakes, ev->object, ty_blame_space(b, ev), ev->end);
+	uint32_t space = ev->cls == TY_CLASS_SIGNAL ? TY_SPACE_SIGNALS : ty_blame_space(b, ev);
+	struct ty_waked *o = ty_wakes_get(&b->wakes, ev->object, space, ev->end);
 	if (!o)
 		return -ENOMEM;
 	struct ty_wake k = { .at = ev->end,

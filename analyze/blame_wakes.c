@@ -104,7 +104,8 @@ static int grow(struct ty_wakes *w, struct ty_waked *o)
 	struct ty_wake *v = malloc(cap * sizeof *v);
 	if (!v)
 		return -ENOMEM;
-	for (uint64_t i = ty_waked_first(o); i != o->n; i++)
+	o->from = ty_waked_first(o); /* what the smaller ring has overwritten does not come back */
+	for (uint64_t i = o->from; i != o->n; i++)
 		v[i & (cap - 1)] = *ty_waked_at(o, i);
 	w->kept += cap - o->cap;
 	free(o->v);

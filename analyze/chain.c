@@ -21,7 +21,7 @@ static struct ty_seg *past_at(const struct ty_past *p, uint64_t i)
 
 static uint64_t past_first(const struct ty_past *p)
 {
-	return p->n > p->cap ? p->n - p->cap : 0;
+	return p->n > p->from + p->cap ? p->n - p->cap : p->from;
 }
 
 static int grow(struct ty_blame *b, struct ty_past *p)
@@ -30,7 +30,8 @@ static int grow(struct ty_blame *b, struct ty_past *p)
 	struct ty_seg *v = malloc(cap * sizeof *v);
 	if (!v)
 		return -ENOMEM;
-	for (uint64_t i = past_first(p); i != p->n; i++)
+	p->from = past_first(p); /* what the smaller ring has overwritten does not come back */
+	for (uint64_t i = p->from; i != p->n; i++)
 		v[i & (cap - 1)] = *past_at(p, i);
 	b->past_kept += cap - p->cap;
 	free(p->v);
@@ -154,19 +155,16 @@ static int follow(struct ty_blame *b, const struct ty_direct *d, uint32_t waiter
 	return e;
 }
 
-/* Links without a holder are looked up by site: most waits, all IO, are such. */
+/* Links without a holder are looked up by site: most waits, all IO, are such, and those of a site mostly of one kind. */
 static int64_t single(struct ty_blame *b, uint32_t site, enum ty_blame_kind kind)
 {
 	struct ty_links *l = &b->links;
-	if (kind != TY_K_KERNEL)
-		return ty_link(b, site, kind, TY_NONE, TY_NEXT_RUNNING);
 	if (TY_RESERVE(l->single, l->single_cap, (size_t)site + 1, (size_t)1024))
 		return -ENOMEM;
-	if (l->single[site])
-		return l->single[site] - 1;
-	int64_t k = ty_link(b, site, kind, TY_NONE, TY_NEXT_RUNNING);
+	struct ty_single *s = &l->single[site];
+	int64_t k = s->link && s->kind == kind ? s->link - 1 : ty_link(b, site, kind, TY_NONE, TY_NEXT_RUNNING);
 	if (k >= 0)
-		l->single[site] = (uint32_t)k + 1;
+		*s = (struct ty_single){ .link = (uint32_t)k + 1, .pair = l->v[k].pair, .kind = kind };
 	return k;
 }
 

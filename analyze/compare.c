@@ -5,7 +5,6 @@
  * nothing else. */
 #include "analyze/compare.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -16,12 +15,11 @@
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
 	{ "tolerance", 't', "PERCENT", 0,
-	  "a change of a metric is none below this, nor below three times the variation "
-	  "that the base has between its own blocks of time (default 5)",
+	  "smaller changes of a metric are none (default 5)",
 	  1 },
-	{ "top", 'k', "K", 0, "list only the K sites that changed most (default: 10, in JSON all)", 1 },
-	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
-	{ "where", 'w', "EXPRESSION", 0, "only requests for which it is true (tarry-tail(1))", 2 },
+	{ "top", 'k', "K", 0, "list the K sites that changed most (default: 10)", 1 },
+	{ "requests", 'r', "RULE", 0, "auto, socket, transaction, marker, site:TEXT or none", 2 },
+	{ "where", 'w', "EXPR", 0, "only such requests; EXPR: tarry-tree(1)", 2 },
 	{ 0 }
 };
 
@@ -45,18 +43,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct asked *a = state->input;
 	double x = 0;
-	int bad = 0;
 	switch (key) {
 	case 'j':
 		a->opt.json = true;
 		break;
 	case 't':
-		bad = parse_number(arg, 0, 1000, &x);
+		ty_expected(state, "--tolerance", parse_number(arg, 0, 1000, &x) ? "a number from 0 to 1000" : NULL, arg);
 		a->floor = x / 100;
 		break;
 	case 'k':
-		bad = parse_number(arg, 1, 1e6, &x) || x != floor(x);
-		a->opt.top = (uint32_t)x;
+		ty_expected(state, "--top", ty_positive(arg, &a->opt.top), arg);
 		break;
 	case 'r':
 		a->opt.requests = arg;
@@ -76,51 +72,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (bad)
-		argp_error(state, "'%s' makes no sense there", arg);
 	return 0;
-}
-
-/* ---- provenance ---- */
-
-/* A value of the store's meta as a person reads it; the empty string if there is none. */
-static char *meta_words(const struct run *r, const char *key)
-{
-	const char *value = r->store ? ty_store_meta(r->store, key) : NULL;
-	json_t *j = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL, *word;
-	char *text = NULL;
-	size_t i, len = 0;
-	if (json_is_string(j)) {
-		text = strdup(json_string_value(j));
-	} else if (json_is_array(j)) {
-		FILE *out = open_memstream(&text, &len);
-		json_array_foreach(j, i, word) if (out) fprintf(
-			out, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
-		if (out)
-			fclose(out);
-	} else if (value) {
-		text = strdup(value);
-	}
-	json_decref(j);
-	/* cppcheck-suppress memleak ; the caller frees it */
-	return text ? text : strdup("");
-}
-
-size_t ty_provenance(const struct ty_comparison *c, struct ty_provenance ret[8])
-{
-	static const char *const keys[] = { "host",  "kernel",  "cpu",    "cores",
-					    "glibc", "command", "config", "tool" };
-	size_t n = 0;
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		char *a = meta_words(&c->run[0], keys[i]), *b = meta_words(&c->run[1], keys[i]);
-		if (a && b && strcmp(a, b)) {
-			ret[n++] = (struct ty_provenance){ keys[i], { a, b } };
-			continue;
-		}
-		free(a);
-		free(b);
-	}
-	return n;
 }
 
 /* ---- both ---- */
@@ -133,7 +85,7 @@ static int read_one(struct run *r, bool *usage, char *err)
 		e = ty_pass_names(r, err);
 	if (!e)
 		e = ty_pass_cut(r, err);
-	return e;
+	return e ? e : ty_pass_left(r, err);
 }
 
 static int measure(struct ty_comparison *c, char *err)
@@ -162,8 +114,8 @@ int cmd_compare(int argc, char **argv)
 		parse,
 		"BASE NEW",
 		"Compares two recordings: latency, and what each wait site takes of it.\v"
-		"A metric is judged only if it is steady in the base.  Exit status: 0 no regression, "
-		"1 a regression or a failure, 2 usage.",
+		"A metric that varies in the base is judged only if it changes by more than that explains.  "
+		"Exit status: 0 no regression, 1 a regression or a failure, 2 usage.",
 		NULL,
 		NULL,
 		NULL

@@ -7,8 +7,11 @@
  *
  *   tolerance = max(floor, 3 x coefficient of variation of the base's blocks)
  *   worse or better: beyond the tolerance, and beyond 3 standard errors
- *   not judged: base's blocks vary by more than 10 %, fewer than 100 counts on
- *   a side, or a site that takes under 1 % of the base's latency on both sides
+ *   base's blocks vary by more than 10 %: judged only if the larger value is
+ *   beyond the smaller by more than 6 x the larger variation of the two sides,
+ *   and by more than 3 standard errors; that is the tolerance then
+ *   not judged: fewer than 100 counts on a side, or a site that takes under 1 %
+ *   of the base's latency on both sides
  */
 #ifndef TY_COMPARE_H
 #define TY_COMPARE_H
@@ -18,6 +21,7 @@
 #define TY_SIDE_BLOCKS 20u
 #define TY_SIDE_COUNTS 100u
 #define TY_SIDE_CV 0.10
+#define TY_SIDE_EXPLAINED 6 /* variations; 3 gave up to 15 % of false alarms where load drifts slowly */
 #define TY_SIDE_FLOOR 0.05
 #define TY_SIDE_LEAST 0.01
 
@@ -67,8 +71,6 @@ struct ty_match {
 };
 int ty_match_sides(struct ty_match *m, const struct run *base, const struct run *now);
 void ty_match_free(struct ty_match *m);
-/* Same for the same operation and functions. */
-uint64_t ty_site_signature(const struct run *r, uint32_t site);
 
 /* ---- output ---- */
 struct ty_comparison {
@@ -83,11 +85,14 @@ struct ty_provenance {
 	const char *key;
 	char *text[2];
 };
+#define TY_PROVENANCE 9u
 /* Keys of the stores' meta that differ and matter; returns how many. */
-size_t ty_provenance(const struct ty_comparison *c, struct ty_provenance ret[8]);
+size_t ty_provenance(const struct ty_comparison *c, struct ty_provenance ret[TY_PROVENANCE]);
+void ty_provenance_text(const struct ty_comparison *c);
 const char *ty_metric_name(enum ty_metric_id m);
 const char *ty_verdict_name(enum ty_verdict v);  /* for programs */
 const char *ty_verdict_words(enum ty_verdict v); /* for people */
+const char *ty_verdict_meaning(enum ty_verdict v);
 int ty_compare_text(const struct ty_comparison *c, char *err);
 int ty_compare_json(const struct ty_comparison *c, char *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `tarry compare` for programs; tarry-compare(1) has the fields.  Runs in
- * readers.  Must stay true: fields are added, never renamed or taken away. */
+ * `tarry compare` for programs; docs/JSON.md has the fields.  Runs in readers.
+ * Must stay true: fields are added, never renamed or taken away. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +68,7 @@ static json_t *sites(const struct ty_comparison *c)
 int ty_compare_json(const struct ty_comparison *c, char *err)
 {
 	static const char *const names[2] = { "base", "new" };
-	struct ty_provenance p[8];
+	struct ty_provenance p[TY_PROVENANCE];
 	json_t *o = json_object(), *latency = json_object(), *differs = json_array();
 	size_t n = ty_provenance(c, p);
 	ty_json_set(o, "format", json_integer(FORMAT));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One side's metrics, whole and by block, and the verdict over two sides (see
- * compare.h).  Runs in readers.  Must stay true: nothing is judged that the
- * base itself does not hold steady. */
+ * compare.h).  Runs in readers.  Must stay true: no change is called one that
+ * the base's own variation explains. */
 #include "analyze/compare.h"
 
 #include <math.h>
@@ -26,15 +26,16 @@ const char *ty_metric_name(enum ty_metric_id m)
 }
 
 static const struct {
-	const char *name, *words;
+	const char *name, *words, *meaning;
 } verdicts[] = {
-	[TY_V_SAME] = { "same", "same" },
-	[TY_V_BETTER] = { "better", "better" },
-	[TY_V_WORSE] = { "worse", "WORSE" },
-	[TY_V_FEW] = { "few", "- too few" },
-	[TY_V_VARIES] = { "varies", "- base varies" },
-	[TY_V_SMALL] = { "small", "- small" },
-	[TY_V_ONE_SIDE] = { "one_side", "- one side only" },
+	[TY_V_SAME] = { "same", "same", "within the tolerance, or within 3 standard errors" },
+	[TY_V_BETTER] = { "better", "better", "less, by more than the tolerance and 3 standard errors" },
+	[TY_V_WORSE] = { "worse", "WORSE", "more, by more than the tolerance and 3 standard errors" },
+	[TY_V_FEW] = { "few", "- too few", "not judged: fewer than 100 counts (of p99: beyond it) or 40 requests on a side" },
+	[TY_V_VARIES] = { "varies", "- base varies",
+			  "not judged: by more than 10 % in the base, and the change is within 6 times the variation" },
+	[TY_V_SMALL] = { "small", "- small", "not judged: under 1 % of the base's mean latency on both sides" },
+	[TY_V_ONE_SIDE] = { "one_side", "- one side only", "not judged: nothing on one side, so there is no ratio" },
 };
 
 const char *ty_verdict_name(enum ty_verdict v)
@@ -45,6 +46,11 @@ const char *ty_verdict_name(enum ty_verdict v)
 const char *ty_verdict_words(enum ty_verdict v)
 {
 	return verdicts[v].words;
+}
+
+const char *ty_verdict_meaning(enum ty_verdict v)
+{
+	return verdicts[v].meaning;
 }
 
 /* ---- a side ---- */
@@ -197,10 +203,24 @@ void ty_side_free(struct ty_side *s)
 
 /* ---- both ---- */
 
+/* The larger value beyond the smaller one, as part of that: the same for a factor up and down. */
+static bool beyond_variation(const struct ty_metric *m, double limit)
+{
+	bool up = m->now.value > m->base.value;
+	const struct ty_measure *lo = up ? &m->base : &m->now, *hi = up ? &m->now : &m->base;
+	double size = hi->value / lo->value - 1;
+	double se = hypot(hi->se / lo->value, hi->value * lo->se / (lo->value * lo->value));
+	return size > limit && size > 3 * se;
+}
+
 static enum ty_verdict judge(struct ty_metric *m, double floor, double least)
 {
 	const struct ty_measure *a = &m->base, *b = &m->now;
 	m->change = m->change_se = m->tolerance = NAN;
+	if (!(a->value > 0) && !(b->value > 0)) {
+		m->change = 0;
+		return a->counts < TY_SIDE_COUNTS || b->counts < TY_SIDE_COUNTS ? TY_V_FEW : TY_V_SAME;
+	}
 	if (!(a->value > 0) || !(b->value > 0))
 		return TY_V_ONE_SIDE;
 	m->change = b->value / a->value - 1;
@@ -210,8 +230,13 @@ static enum ty_verdict judge(struct ty_metric *m, double floor, double least)
 		return TY_V_FEW;
 	if (a->value < least && b->value < least)
 		return TY_V_SMALL;
-	if (a->cv > TY_SIDE_CV)
-		return TY_V_VARIES;
+	if (a->cv > TY_SIDE_CV) {
+		double limit = fmax(floor, TY_SIDE_EXPLAINED * fmax(a->cv, b->cv));
+		m->tolerance = b->value > a->value ? limit : limit / (1 + limit); /* of the base's value */
+		if (!beyond_variation(m, limit))
+			return TY_V_VARIES;
+		return b->value > a->value ? TY_V_WORSE : TY_V_BETTER;
+	}
 	if (fabs(m->change) <= m->tolerance || fabs(m->change) <= 3 * m->change_se)
 		return TY_V_SAME;
 	return m->change > 0 ? TY_V_WORSE : TY_V_BETTER;

@@ -37,7 +37,8 @@ static int add_line(void *arg, const struct ty_line *l)
 	return 0;
 }
 
-uint64_t ty_site_signature(const struct run *r, uint32_t site)
+/* The same for the same operation and functions. */
+static uint64_t signature(const struct run *r, uint32_t site)
 {
 	struct sign s = { r, 1 };
 	char buf[TY_NAME_MAX];
@@ -92,7 +93,7 @@ int ty_match_sides(struct ty_match *m, const struct run *base, const struct run 
 	for (int side = 0; side < 2; side++) {
 		m->of[side] = calloc(r[side]->sites.n + 1, sizeof *m->of[side]);
 		for (uint32_t i = 0; m->of[side] && i < r[side]->sites.n; i++)
-			if (number(m, ty_site_signature(r[side], i), &m->of[side][i]))
+			if (number(m, signature(r[side], i), &m->of[side][i]))
 				return -ENOMEM;
 		if (!m->of[side])
 			return -ENOMEM;

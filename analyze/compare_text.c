@@ -4,7 +4,6 @@
  * has a unit, every line fits 132 columns, a change has its uncertainty. */
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "analyze/output.h"
 #include "analyze/compare.h"
@@ -12,12 +11,6 @@
 #include "analyze/names.h"
 
 #define TOP 10
-
-static void heading(const char *text)
-{
-	bool bold = isatty(STDOUT_FILENO);
-	printf("\n%s%s%s\n", bold ? "\033[1m" : "", text, bold ? "\033[0m" : "");
-}
 
 static const char *signed_percent(char buf[TY_FMT], double x)
 {
@@ -32,19 +25,6 @@ static const char *percent(char buf[TY_FMT], double x)
 	return isnan(x) ? "-" : ty_fmt_percent(buf, x);
 }
 
-static void show_provenance(const struct ty_comparison *c)
-{
-	struct ty_provenance p[8];
-	char a[256], b[256];
-	size_t n = ty_provenance(c, p);
-	for (size_t i = 0; i < n; i++) {
-		printf("  warning: %s differs: %s  |  %s\n", p[i].key,
-		       ty_fmt_fit(a, sizeof a, p[i].text[0], 48), ty_fmt_fit(b, sizeof b, p[i].text[1], 48));
-		free(p[i].text[0]);
-		free(p[i].text[1]);
-	}
-}
-
 static void cells(const struct ty_metric *m)
 {
 	char a[TY_FMT], b[TY_FMT], d[TY_FMT], s[TY_FMT], t[TY_FMT], v[TY_FMT];
@@ -56,8 +36,8 @@ static void cells(const struct ty_metric *m)
 static void show_latency(const struct ty_comparison *c)
 {
 	char a[TY_FMT], b[TY_FMT];
-	heading("Latency");
-	printf("%s requests against", ty_fmt_count(a, c->side[0].n));
+	ty_output_heading("Latency");
+	printf("%s request%s against", ty_fmt_count(a, c->side[0].n), ty_fmt_s(c->side[0].n));
 	printf(" %s\n", ty_fmt_count(b, c->side[1].n));
 	if (!c->requests) {
 		printf("Without requests on both sides nothing is judged.  tarry report says how to get "
@@ -84,8 +64,8 @@ static const char *site_words(const struct ty_comparison *c, uint32_t i, char *f
 	if (i == c->match.n)
 		return "running";
 	int side = c->match.key[0][i] == TY_NONE;
-	snprintf(all, sizeof all, "%s  %s", ty_site_operation(&c->run[side], c->match.key[side][i]),
-		 ty_site_function(&c->run[side], c->match.key[side][i], name));
+	const char *f = ty_site_function(&c->run[side], c->match.key[side][i], name);
+	snprintf(all, sizeof all, "%s%s%s", ty_site_operation(&c->run[side], c->match.key[side][i]), *f ? "  " : "", f);
 	return ty_fmt_fit(fit, size, all, width);
 }
 
@@ -100,7 +80,7 @@ static void show_sites(const struct ty_comparison *c)
 	size_t top = c->run[0].opt.top ? c->run[0].opt.top : TOP;
 	if (!c->requests)
 		return;
-	heading("Time per request by site, largest difference first");
+	ty_output_heading("Time per request by site, largest difference first");
 	printf("%10s %10s %9s %8s %8s %9s  %-15s %7s %7s %6s  %s\n", "base", "new", "change", "+-", "varies",
 	       "tolerance", "verdict", "share", "new", "+-", "site");
 	for (size_t i = 0; i < c->found.nrank && i < top; i++) {
@@ -122,8 +102,9 @@ static void show_sites(const struct ty_comparison *c)
 
 static double per_second(const struct ty_comparison *c, int side, uint32_t i)
 {
-	const struct ty_cut_counts *k = &c->run[side].counts;
-	uint64_t ns = k->last > k->first ? k->last - k->first : 1;
+	const struct run *r = &c->run[side];
+	uint64_t begin = r->from > r->start ? r->from : r->start, last = ty_run_end(r);
+	uint64_t ns = last > begin ? last - begin : 1; /* as long as the report says it is */
 	return (double)c->match.total[side][i] * 1e9 / (double)ns;
 }
 
@@ -150,7 +131,7 @@ static int show_waits(const struct ty_comparison *c)
 	for (uint32_t i = 0; i < c->match.n; i++)
 		rank[i] = i;
 	qsort_r(rank, c->match.n, sizeof *rank, by_waiting, (void *)(uintptr_t)c);
-	heading("Time waited in a second of the recording, by site, largest difference first");
+	ty_output_heading("Time waited in a second of the recording, by site, largest difference first");
 	printf("%10s %10s  %s\n", "base", "new", "site");
 	for (size_t i = 0; i < c->match.n && i < top; i++)
 		if (c->match.total[0][rank[i]] || c->match.total[1][rank[i]])
@@ -161,16 +142,35 @@ static int show_waits(const struct ty_comparison *c)
 	return 0;
 }
 
+/* The verdicts that were given, in the order of the enum. */
+static void show_meanings(const struct ty_comparison *c)
+{
+	size_t top = c->run[0].opt.top ? c->run[0].opt.top : TOP;
+	unsigned given = 0;
+	for (unsigned i = 0; c->requests && i < TY_M_COUNT; i++)
+		given |= 1u << c->found.latency[i].verdict;
+	for (size_t i = 0; c->requests && i < c->found.nrank && i < top; i++)
+		given |= 1u << c->found.site[c->found.rank[i]].verdict;
+	for (unsigned v = TY_V_SAME; v <= TY_V_ONE_SIDE; v++)
+		if (given & 1u << v)
+			printf("  %-16s %s\n", ty_verdict_words((enum ty_verdict)v), ty_verdict_meaning((enum ty_verdict)v));
+}
+
 int ty_compare_text(const struct ty_comparison *c, char *err)
 {
 	char a[TY_FMT];
-	printf("tarry compare of %s (base) and %s (new)\n", c->run[0].opt.store, c->run[1].opt.store);
-	show_provenance(c);
+	fputs("tarry compare of ", stdout);
+	ty_fmt_put(stdout, c->run[0].opt.store);
+	fputs(" (base) and ", stdout);
+	ty_fmt_put(stdout, c->run[1].opt.store);
+	puts(" (new)");
+	ty_provenance_text(c);
 	show_latency(c);
 	show_sites(c);
 	if (!c->requests && show_waits(c))
 		return ty_err(err, -ENOMEM, "out of memory");
-	heading("Verdict");
+	ty_output_heading("Verdict");
+	show_meanings(c);
 	if (!c->found.judged)
 		printf("nothing could be judged\n");
 	else

@@ -4,6 +4,7 @@
  * that cuts requests.  Runs in readers.  Must stay true: one look at every
  * event, no allocation for it, and the same result for any batch size. */
 #include "analyze/cut.h"
+#include "tarry/event.h"
 
 #define AHEAD 6 /* events */
 
@@ -37,7 +38,7 @@ int ty_cut_init(struct ty_cut *c, struct run *r)
 	memset(r->cover, 0, sizeof r->cover);
 	memset(r->ops, 0, (r->t.nops + 1) * sizeof *r->ops);
 	take_threads(c, 0);
-	if (r->rule == TY_RULE_AUTO || r->rule == TY_RULE_SOCKET)
+	if (ty_rule_connections(r->rule))
 		return ty_socket_init(c);
 	return r->rule == TY_RULE_MARKER ? ty_marks_init(c) : 0;
 }
@@ -142,6 +143,9 @@ int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n)
 		}
 		if (ev->kind == TY_EV_WAIT || ev->kind == TY_EV_OPEN) {
 			wait_event(c, ev);
+		} else if (ev->kind == TY_EV_MARK && ev->op > TY_MARK_RESUME) {
+			if (c->socket)
+				ty_socket_mark(c, ev);
 		} else if (ev->kind == TY_EV_MARK) {
 			if (r->rule == TY_RULE_AUTO) {
 				c->saw_mark = true;
@@ -159,10 +163,16 @@ int ty_cut_events(struct ty_cut *c, const struct ty_ev *ev, size_t n)
 int ty_cut_end(struct ty_cut *c)
 {
 	struct run *r = c->r;
+	if (c->socket)
+		ty_socket_end(c);
 	ty_req_close_all(c);
-	if (r->rule == TY_RULE_AUTO)
+	for (size_t i = 0; i < r->sites.n; i++)
+		fail(c, ty_site_settle(&r->sites.v[i]));
+	if (r->rule == TY_RULE_AUTO) {
 		r->rule = c->saw_mark ? TY_RULE_MARKER
 			: r->counts.accepted + r->counts.inherited ? TY_RULE_SOCKET : TY_RULE_NONE;
+		r->found_none = r->rule == TY_RULE_NONE;
+	}
 	return c->error;
 }
 
@@ -172,10 +182,12 @@ void ty_cut_free(struct ty_cut *c)
 		next = q->next;
 		free(q->part);
 		free(q->fold);
+		free(q->behind);
 		free(q);
 	}
 	for (size_t i = 0; c->th && i < c->r->t.nthreads; i++)
 		free(c->th[i].pend);
+	ty_behind_free(c);
 	ty_socket_free(c);
 	ty_marks_free(c);
 	free(c->th);
@@ -194,10 +206,12 @@ static int cut_once(struct run *r, bool *again, char *err)
 	enum ty_rule before = r->rule;
 	size_t n;
 	/* descriptors are followed from the start, whatever the window */
-	bool all = before == TY_RULE_AUTO || before == TY_RULE_SOCKET;
+	bool all = ty_rule_connections(before);
 	int e = ty_cut_init(&c, r);
 	if (e)
 		ty_err(err, e, "out of memory");
+	if (!e && r->also.begin)
+		e = r->also.begin(r->also.arg, all || !r->from, err);
 	if (!e)
 		e = ty_scan_open(&scan, r->store, all ? 0 : r->from, r->to, err);
 	while (!e && (e = ty_scan_next(scan, &ev, &n, err)) == 1) {
@@ -206,6 +220,8 @@ static int cut_once(struct run *r, bool *again, char *err)
 			ty_err(err, e, "cutting requests: %s", strerror(-e));
 		if (c.saw_mark)
 			break;
+		if (!e && r->also.events)
+			e = r->also.events(r->also.arg, ev, n, err);
 		if (r->progress)
 			r->progress(r->progress_arg, ty_scan_done(scan));
 	}
@@ -235,6 +251,7 @@ int ty_pass_cut(struct run *r, char *err)
 		return e;
 	ty_sites_free(&r->sites);
 	ty_ledger_free(&r->rows);
+	ty_ledger_free(&r->behind_rows);
 	e = sites_init(r);
 	return e ? ty_err(err, e, "out of memory") : cut_once(r, &again, err);
 }

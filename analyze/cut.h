@@ -23,6 +23,10 @@ struct ty_req {
 	uint32_t carrier;       /* thread, TY_NONE: none */
 	uint32_t thread;        /* the last one that carried it */
 	uint32_t cls;           /* label */
+	uint32_t next_cls;      /* that of a request whose receive may yet turn out to be the next one's */
+	uint64_t next_at;
+	struct ty_txn *txn;     /* what it is a statement of */
+	uint64_t think;         /* of a transaction: between its statements, no part of its latency */
 	uint32_t pins;          /* threads whose wait in progress may still belong to it */
 	bool answered, closed, held;
 	bool counted;           /* closed, and passes the window and the filters */
@@ -38,7 +42,15 @@ struct ty_req {
 	uint64_t again[4];
 	uint32_t nagain, again_thread;
 	struct ty_req *all_prev, *all_next;
+	uint32_t held_by;       /* thread that works on another one, TY_NONE: none */
+	struct ty_part *behind; /* that thread's waits meanwhile (behind.c) */
+	size_t nbehind, behind_cap;
 };
+
+static inline uint64_t ty_req_latency(const struct ty_req *q)
+{
+	return q->last - q->begin - q->think;
+}
 
 /* A request that left this thread at `to` while the thread may have been waiting. */
 struct ty_pend { struct ty_req *req; uint64_t from, to; };
@@ -49,6 +61,7 @@ struct ty_carrier {
 	struct ty_pend *pend;
 	size_t npend, pend_cap;
 	struct ty_req *own;   /* rule site: */
+	struct ty_recent *recent; /* its latest waits while it held requests up (behind.c); NULL: none */
 	uint32_t process;
 	bool counted;         /* passes --process and --thread */
 };
@@ -69,6 +82,7 @@ struct ty_cut {
 	/* what the wait in hand is made of, in order, without gaps (blame); none: it is one part of its site */
 	const struct ty_part *seg;
 	size_t nseg;
+	bool times_only;          /* only the rows of requests are asked for, no statistics of waits by site */
 	int error;                /* first failure (no memory) */
 };
 
@@ -92,6 +106,15 @@ void ty_req_close(struct ty_cut *c, struct ty_req *q);
 void ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at);
 void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site); /* a thread with requests waited */
 void ty_req_close_all(struct ty_cut *c);
+void ty_req_book(struct ty_cut *c, struct ty_req *q); /* a closed one: counts it, or writes its row */
+void ty_req_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q); /* adds the times of q to those of to */
+
+/* transaction.c: requests of one session that belong together */
+/* q is a statement of *owner, which is made if there is none; *owner is NULL once it is over. */
+void ty_txn_join(struct ty_cut *c, struct ty_txn **owner, struct ty_req *q);
+/* No more statements come; whole: the session is idle again. */
+void ty_txn_over(struct ty_cut *c, struct ty_txn **owner, bool whole);
+void ty_txn_retire(struct ty_cut *c, struct ty_req *q); /* a statement is closed and complete */
 
 static inline void ty_cut_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 {
@@ -102,12 +125,22 @@ static inline void ty_cut_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_
 		th->last = ev->end;
 }
 
+/* behind.c: what held-up requests waited behind */
+void ty_behind_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site);
+void ty_behind_held(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t from, uint64_t to);
+void ty_behind_split(struct ty_req *q, uint64_t at);
+void ty_behind_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q); /* q is one of the parts of `to` */
+void ty_behind_row(struct ty_cut *c, struct ty_req *q, const struct ty_row *of);
+void ty_behind_free(struct ty_cut *c);
+
 /* socket.c: descriptors and connections */
 int ty_socket_init(struct ty_cut *c);
 void ty_socket_until(struct ty_cut *c, uint64_t now); /* forks, execs and exits up to now */
 int ty_socket_grow(struct ty_cut *c, size_t processes_before);
 uint64_t ty_socket_next(const struct ty_cut *c);      /* when the next of them is */
 void ty_socket_event(struct ty_cut *c, const struct ty_ev *ev, uint32_t site);
+void ty_socket_mark(struct ty_cut *c, const struct ty_ev *ev); /* class or state, from captured bytes */
+void ty_socket_end(struct ty_cut *c);                 /* of the recording; before ty_req_close_all */
 void ty_socket_free(struct ty_cut *c);
 
 /* marker.c */

@@ -5,36 +5,28 @@
  * that goes away (head, less) is no error. */
 #include <argp.h>
 #include <errno.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/dump.h"
+#include "analyze/where_options.h"
 #include "cli/cmd.h"
 
 enum { OPT_RAW = 256, OPT_PATHS, OPT_OP };
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "one JSON object a line, instead of columns; its times are CLOCK_MONOTONIC ns", 1 },
-	{ "paths", OPT_PATHS, NULL, 0, "the whole call path instead of the innermost function", 1 },
-	{ "raw", OPT_RAW, NULL, 0, "times as CLOCK_MONOTONIC ns, not since the start of the recording", 1 },
-	{ "from", 'f', "T", 0, "only events that end at T or later; T is a time since the start of the recording "
-		"(2.5s, 300ms), or CLOCK_MONOTONIC ns if it is a whole number of at least 1000000000", 2 },
-	{ "to", 't', "T", 0, "only events that begin at T or earlier", 2 },
+	{ "json", 'j', NULL, 0, "one JSON object a line, instead of columns", 1 },
+	{ "paths", OPT_PATHS, NULL, 0, "the whole call path, not the innermost function", 1 },
+	{ "raw", OPT_RAW, NULL, 0, "times as CLOCK_MONOTONIC ns", 1 },
+	{ "from", 'f', "T", 0, "ends at T or later, from the start (2.5s), or ns", 2 },
+	{ "to", 't', "T", 0, "begins at T or earlier", 2 },
 	{ "process", 'p', "PID", 0, "only this process", 2 },
 	{ "thread", 'T', "TID", 0, "only this thread", 2 },
-	{ "op", OPT_OP, "NAME", 0, "only this operation (recv) or class of operations (mutex)", 2 },
+	{ "op", OPT_OP, "NAME", 0, "only this operation (recv) or class (mutex)", 2 },
 	{ 0 }
 };
-
-static void parse_id(const char *arg, uint32_t *id, struct argp_state *state)
-{
-	char *end;
-	errno = 0;
-	unsigned long v = strtoul(arg, &end, 10);
-	if (*arg < '0' || *arg > '9' || *end || errno || v == 0 || v > INT32_MAX)
-		argp_error(state, "'%s' is no process or thread id", arg);
-	*id = (uint32_t)v;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -46,8 +38,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_OP: d->op = arg; break;
 	case 'f': d->run.opt.from = arg; break;
 	case 't': d->run.opt.to = arg; break;
-	case 'p': parse_id(arg, &d->run.opt.process, state); break;
-	case 'T': parse_id(arg, &d->run.opt.thread, state); break;
+	case 'p': ty_expected(state, "--process", ty_positive(arg, &d->run.opt.process), arg); break;
+	case 'T': ty_expected(state, "--thread", ty_positive(arg, &d->run.opt.thread), arg); break;
 	case ARGP_KEY_ARG:
 		if (d->run.opt.store)
 			argp_error(state, "one store at a time, not also '%s'", arg);
@@ -75,7 +67,14 @@ static int choose_ops(struct dump *d, char *err)
 		d->wanted[i] = !d->op || !strcmp(d->op, t->ops[i].name) || !strcmp(d->op, t->ops[i].class_name);
 		found = found || d->wanted[i];
 	}
-	return found || !d->op ? 0 : ty_err(err, -EINVAL, "--op: no operation or class '%s' in this recording", d->op);
+	if (found || !d->op)
+		return 0;
+	struct ty_near near = { .text = d->op };
+	for (size_t i = 0; i < t->nops; i++) {
+		ty_near_add(&near, t->ops[i].name);
+		ty_near_add(&near, t->ops[i].class_name);
+	}
+	return ty_not_there("--op", "no operation and no class", &near, err);
 }
 
 static bool wanted(const struct dump *d, const struct ty_ev *e)
@@ -93,14 +92,22 @@ static int print_all(struct dump *d, char *err)
 {
 	struct ty_scan *c;
 	const struct ty_ev *ev;
+	struct ty_progress progress;
 	size_t n;
+	bool quiet = isatty(STDOUT_FILENO); /* not between the lines of an output that goes to the same terminal */
 	int r = ty_scan_open(&c, d->run.store, d->run.from, d->run.to, err);
 	if (r < 0)
 		return r;
-	while (!ferror(stdout) && (r = ty_scan_next(c, &ev, &n, err)) == 1)
+	ty_progress_start(&progress, "printing");
+	__fsetlocking(stdout, FSETLOCKING_BYCALLER); /* there is one thread */
+	while (!ferror(stdout) && (r = ty_scan_next(c, &ev, &n, err)) == 1) {
 		for (size_t i = 0; i < n && !ferror(stdout); i++)
 			if (wanted(d, &ev[i]))
 				(d->json ? ty_dump_json : ty_dump_text)(d, &ev[i]);
+		if (!quiet)
+			ty_progress_show(&progress, ty_scan_done(c));
+	}
+	ty_progress_end(&progress);
 	ty_scan_close(c);
 	if (r >= 0 && (ferror(stdout) || fflush(stdout)))
 		return errno == EPIPE ? 0 : ty_err(err, -EIO, "cannot write: %s", strerror(errno));
@@ -112,7 +119,7 @@ int cmd_dump(int argc, char **argv)
 	static const struct argp argp = { options, parse, "STORE",
 		"Events as text, one a line, in the order in which they ended.\v"
 		"A line: time of the end in s, process/thread, kind, operation, object, duration, result, function.  "
-		"The store may still be being recorded.  Exit status: 0 all was printed, 1 it could not be, 2 usage.",
+		"Exit status: 0 all was printed, 1 it could not be, 2 usage.",
 		NULL, NULL, NULL };
 	struct dump d = { 0 };
 	char err[TY_ERR_MAX] = "";
@@ -122,7 +129,7 @@ int cmd_dump(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &d))
 		return TY_EXIT_USAGE;
 	int e = ty_pass_load(&d.run, err);
-	bool usage = e == -EINVAL || e == -ESRCH;
+	bool usage = e == -EINVAL && d.run.store;
 	if (!e) {
 		e = choose_ops(&d, err);
 		usage = e == -EINVAL;

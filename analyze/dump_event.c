@@ -11,17 +11,29 @@
 
 #include "analyze/dump.h"
 #include "analyze/fmt.h"
+#include "analyze/json.h"
 #include "analyze/names.h"
 
 static const char *const kinds[] = { "wait", "open", "wake", "mark" };
-static const char *const marks[] = { "none", "begin", "end", "pause", "resume" };
+static const char *const marks[] = { "none", "begin", "end", "pause", "resume", "class", "state" };
+static const char *const states[] = { "idle", "in transaction", "failed transaction" };
 static const struct { uint16_t flag; const char *name; } flags[] = {
 	{ TY_F_CONTENDED, "contended" }, { TY_F_SHARED, "shared" }, { TY_F_BROADCAST, "broadcast" },
 	{ TY_F_CLOCK, "clock" },
 };
 
 static const char *kind_of(const struct ty_ev *e) { return e->kind < 4 ? kinds[e->kind] : "unknown"; }
-static const char *mark_of(const struct ty_ev *e) { return e->op < 5 ? marks[e->op] : "unknown"; }
+static const char *mark_of(const struct ty_ev *e)
+{
+	return e->op < sizeof marks / sizeof *marks ? marks[e->op] : "unknown";
+}
+/* What it says of its request, or of the session on its descriptor. */
+static const char *mark_text(const struct dump *d, const struct ty_ev *e)
+{
+	if (e->op != TY_MARK_STATE)
+		return ty_store_label(d->run.store, (uint32_t)e->aux);
+	return e->aux < sizeof states / sizeof *states ? states[e->aux] : "unknown";
+}
 
 static const char *path_kind(const struct ty_path *p)
 {
@@ -35,11 +47,12 @@ static int64_t fd_of(const struct ty_ev *e)
 	return e->cls < TY_CLASS_COUNT && ty_class_has_fd(e->cls) && e->object <= INT32_MAX ? (int64_t)e->object : -1;
 }
 
-static const char *fd_name(const struct dump *d, const struct ty_ev *e, int64_t fd)
+static const char *name_of(const struct dump *d, const struct ty_ev *e, int64_t fd)
 {
 	const struct ty_tables *t = &d->run.t;
-	const struct ty_descriptor *f = fd < 0 ? NULL :
-		ty_descriptor_at(t, t->threads[e->thread].process, (uint64_t)fd, e->end);
+	if (fd < 0)
+		return ty_variable_name(&d->run, e->thread, e->object);
+	const struct ty_descriptor *f = ty_descriptor_at(t, t->threads[e->thread].process, (uint64_t)fd, e->end);
 	return f && f->name[0] ? f->name : NULL;
 }
 
@@ -55,11 +68,10 @@ static const char *error_name(unsigned err, char *buf, size_t size)
 
 /* ---- text ---- */
 
-/* Text of a recording on our one line: control characters become '?'. */
+/* Text of a recording on our one line. */
 static void put_text(const char *s)
 {
-	for (; *s; s++)
-		putchar((unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s);
+	ty_fmt_put(stdout, s);
 }
 
 static int text_line(void *arg, const struct ty_line *l)
@@ -81,9 +93,11 @@ static int text_line(void *arg, const struct ty_line *l)
 static void text_object(const struct dump *d, const struct ty_ev *e)
 {
 	int64_t fd = fd_of(e);
-	const char *name = fd_name(d, e, fd);
+	const char *name = name_of(d, e, fd);
 	char fit[4 * 40 + 1];
-	if (name)
+	if (name && fd < 0)
+		printf("%-40s", ty_fmt_fit(fit, sizeof fit, name, 40));
+	else if (name)
 		printf("%3" PRId64 " %-36s", fd, ty_fmt_fit(fit, sizeof fit, name, 36));
 	else if (fd >= 0)
 		printf("%3" PRId64 " %-36s", fd, "");
@@ -124,7 +138,7 @@ void ty_dump_text(const struct dump *d, const struct ty_ev *e)
 	printf("  %-15s  %s  ", who, kind_of(e));
 	if (e->kind == TY_EV_MARK) {
 		printf("%s %" PRIu64 " ", mark_of(e), e->object);
-		put_text(ty_store_label(d->run.store, (uint32_t)e->aux));
+		put_text(mark_text(d, e));
 		putchar('\n');
 		return;
 	}
@@ -143,6 +157,8 @@ void ty_dump_text(const struct dump *d, const struct ty_ev *e)
 static void put_json(const char *s)
 {
 	json_t *j = s ? json_string(s) : NULL;
+	if (!j && s) /* not UTF-8 */
+		j = ty_json_text(s);
 	if (!j || json_dumpf(j, stdout, JSON_ENCODE_ANY))
 		fputs("null", stdout);
 	json_decref(j);
@@ -198,7 +214,7 @@ static void json_object_of(const struct dump *d, const struct ty_ev *e)
 		fputs(",\"object\":null,\"fd\":null,\"name\":", stdout);
 	else
 		printf(",\"object\":\"0x%" PRIx64 "\",\"fd\":null,\"name\":", e->object);
-	put_json(fd_name(d, e, fd));
+	put_json(name_of(d, e, fd));
 }
 
 void ty_dump_json(const struct dump *d, const struct ty_ev *e)
@@ -209,8 +225,12 @@ void ty_dump_json(const struct dump *d, const struct ty_ev *e)
 	printf("{\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 ",\"pid\":%u,\"tid\":%u,\"kind\":\"%s\"",
 	       e->begin, e->end, t->processes[th->process].pid, th->tid, kind_of(e));
 	if (e->kind == TY_EV_MARK) {
-		printf(",\"mark\":\"%s\",\"request\":\"%" PRIu64 "\",\"label\":", mark_of(e), e->object);
-		put_json(ty_store_label(d->run.store, (uint32_t)e->aux));
+		printf(",\"mark\":\"%s\"", mark_of(e));
+		if (e->op > TY_MARK_RESUME) /* found in captured bytes */
+			printf(",\"request\":null,\"fd\":%" PRIu64 ",\"label\":", e->object & INT32_MAX);
+		else
+			printf(",\"request\":\"%" PRIu64 "\",\"label\":", e->object);
+		put_json(mark_text(d, e));
 		fputs("}\n", stdout);
 		return;
 	}

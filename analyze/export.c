@@ -6,25 +6,27 @@
  * output that goes away is no error. */
 #include <argp.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio_ext.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "analyze/export.h"
+#include "analyze/where_options.h"
 #include "cli/cmd.h"
 
 enum { OPT_FORCE = 256, OPT_WEIGHT, OPT_IN_REQUESTS, OPT_WHAT, OPT_FORMAT };
 
 static const struct argp_option options[] = {
-	{ "format", OPT_FORMAT, "FORMAT", 0, "folded (flame graphs), pprof, chrome (chrome://tracing, Perfetto) or csv", 1 },
-	{ "output", 'o', "FILE", 0, "write FILE instead of standard output; one that exists is left alone", 1 },
+	{ "format", OPT_FORMAT, "FORMAT", 0, "folded, pprof, chrome (Perfetto, too) or csv", 1 },
+	{ "output", 'o', "FILE", 0, "a new FILE instead of standard output", 1 },
 	{ "force", OPT_FORCE, NULL, 0, "overwrite FILE", 1 },
 	{ "weight", OPT_WEIGHT, "UNIT", 0, "folded: us of waiting (the default), or waits", 2 },
-	{ "in-requests", OPT_IN_REQUESTS, NULL, 0, "folded: only what was waited inside requests", 2 },
+	{ "in-requests", OPT_IN_REQUESTS, NULL, 0, "folded: only waits inside requests", 2 },
 	{ "what", OPT_WHAT, "ROWS", 0, "csv: events (the default), sites or requests", 2 },
-	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 3 },
-	{ "from", 'f', "T", 0, "only what lies inside a window; T is a time since the start of the recording "
-		"(2.5s, 300ms), or CLOCK_MONOTONIC ns if it is a whole number of at least 1000000000", 3 },
+	{ "requests", 'r', "RULE", 0, "auto, socket, transaction, marker, site:TEXT, none", 3 },
+	{ "from", 'f', "T", 0, "begin of a window, from the start (2.5s), or ns", 3 },
 	{ "to", 't', "T", 0, "end of the window", 3 },
 	{ "process", 'p', "PID", 0, "only this process", 3 },
 	{ "thread", 'T', "TID", 0, "only this thread", 3 },
@@ -49,16 +51,6 @@ struct given {
 	bool force;
 };
 
-static uint32_t parse_id(const char *arg, struct argp_state *state)
-{
-	char *end;
-	errno = 0;
-	unsigned long v = strtoul(arg, &end, 10);
-	if (*arg < '0' || *arg > '9' || *end || errno || v == 0 || v > INT32_MAX)
-		argp_error(state, "'%s' is no process or thread id", arg);
-	return (uint32_t)v;
-}
-
 static const struct format *parse_format(const char *arg, struct argp_state *state)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -68,21 +60,20 @@ static const struct format *parse_format(const char *arg, struct argp_state *sta
 	return NULL;
 }
 
-static void parse_word(const char *arg, const char *const *words, int *ret, struct argp_state *state)
+/* -1: none of them */
+static int find_word(const char *arg, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
-		if (!strcmp(arg, words[i])) {
-			*ret = i;
-			return;
-		}
-	argp_error(state, "'%s' makes no sense there", arg);
+		if (!strcmp(arg, words[i]))
+			return i;
+	return -1;
 }
 
 /* Options that only one format understands. */
 static void check(struct given *g, struct argp_state *state)
 {
 	static const char *const weights[] = { "us", "waits", NULL }, *const parts[] = { "events", "sites", "requests", NULL };
-	int weight = 0, what = 0;
+	int weight = g->weight ? find_word(g->weight, weights) : 0, what = g->what ? find_word(g->what, parts) : 0;
 	if (!g->x.run.opt.store)
 		argp_error(state, "which store? (tarry record writes one)");
 	if (!g->format)
@@ -93,10 +84,8 @@ static void check(struct given *g, struct argp_state *state)
 		argp_error(state, "--what is an option of --format csv");
 	if (g->force && !g->file)
 		argp_error(state, "--force without -o FILE");
-	if (g->weight)
-		parse_word(g->weight, weights, &weight, state);
-	if (g->what)
-		parse_word(g->what, parts, &what, state);
+	ty_expected(state, "--weight", weight < 0 ? "us or waits" : NULL, g->weight);
+	ty_expected(state, "--what", what < 0 ? "one of events, sites, requests" : NULL, g->what);
 	g->x.waits = weight == 1;
 	g->x.what = (enum ty_what)what;
 }
@@ -115,8 +104,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'r': o->requests = arg; break;
 	case 'f': o->from = arg; break;
 	case 't': o->to = arg; break;
-	case 'p': o->process = parse_id(arg, state); break;
-	case 'T': o->thread = parse_id(arg, state); break;
+	case 'p': ty_expected(state, "--process", ty_positive(arg, &o->process), arg); break;
+	case 'T': ty_expected(state, "--thread", ty_positive(arg, &o->thread), arg); break;
 	case ARGP_KEY_ARG:
 		if (o->store)
 			argp_error(state, "one store at a time, not also '%s'", arg);
@@ -136,6 +125,26 @@ static bool same_file(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* What is not whole yet is not left behind by Ctrl-C. */
+static const char *volatile partial;
+
+static void drop_partial(int sig)
+{
+	if (partial)
+		unlink(partial);
+	raise(sig); /* with what it did before, once this has returned */
+}
+
+static void watch_signals(const char *file)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction before, act = { .sa_handler = drop_partial, .sa_flags = (int)SA_RESETHAND };
+	partial = file;
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		if (!sigaction(signals[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaction(signals[i], &act, NULL);
+}
+
 static int open_output(struct given *g, char *err)
 {
 	g->x.out = stdout;
@@ -149,6 +158,8 @@ static int open_output(struct given *g, char *err)
 	int fd = open(g->file, O_WRONLY | O_CREAT | O_CLOEXEC | (g->force ? O_TRUNC : O_EXCL), 0666);
 	if (fd < 0 && errno == EEXIST)
 		return ty_err(err, -EEXIST, "%s exists; --force overwrites it", g->file);
+	if (fd >= 0 && !g->force)
+		watch_signals(g->file);
 	g->x.out = fd < 0 ? NULL : fdopen(fd, "w");
 	return g->x.out ? 0 : ty_err(err, -errno, "cannot create %s: %s", g->file, strerror(errno));
 }
@@ -163,6 +174,7 @@ static int close_output(struct given *g, int e, char *err)
 		bad = true;
 		why = errno;
 	}
+	partial = NULL;
 	if (!e && bad && (g->file || why != EPIPE))
 		e = ty_err(err, -EIO, "cannot write %s: %s", g->file ? g->file : "the output", strerror(why));
 	if (e && g->file && !g->force)
@@ -192,7 +204,7 @@ static int export_store(struct given *g, bool *usage, char *err)
 	struct run *r = &g->x.run;
 	struct progress progress = { 0 };
 	int e = ty_pass_load(r, err);
-	*usage = e && r->store && (e == -EINVAL || e == -ESRCH);
+	*usage = e && r->store && e == -EINVAL;
 	if (e)
 		return e;
 	e = open_output(g, err);
@@ -205,6 +217,7 @@ static int export_store(struct given *g, bool *usage, char *err)
 		r->progress = show_progress;
 		r->progress_arg = &progress;
 	}
+	__fsetlocking(g->x.out, FSETLOCKING_BYCALLER); /* there is one thread */
 	e = g->format->write(&g->x, err);
 	if (progress.shown)
 		fprintf(stderr, "\r                 \r");
@@ -218,12 +231,12 @@ int cmd_export(int argc, char **argv)
 					  parse,
 					  "STORE",
 					  "Writes a recording in a format that other programs show.\v"
-					  "The store may still be being recorded.  Exit status: 0 all was "
+					  "Exit status: 0 all was "
 					  "written, 1 it could not be, 2 usage.",
 					  NULL,
 					  NULL,
 					  NULL };
-	struct given g = { 0 };
+	struct given g = { .x.run.opt.tail = 0.99 };
 	char err[TY_ERR_MAX] = "";
 	bool usage = false;
 	static char name[] = "tarry export"; /* as usage and errors call us */

@@ -51,7 +51,7 @@ struct ty_sum { struct ty_sum_key key; uint64_t waits, ns; };
 struct ty_sums {
 	struct ty_sum *v;
 	size_t n, cap;
-	uint32_t *slot; /* open addressing: index + 1 */
+	uint64_t *slot; /* open addressing: index + 1, and above it half of the hash, which spares a look at v */
 	size_t slots;
 };
 int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits, uint64_t ns);

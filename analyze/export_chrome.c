@@ -79,7 +79,12 @@ static void put_object(struct chrome *c, const struct ty_ev *e)
 	if (e->object == TY_FD_NONE || !(e->object || ty_class_has_fd(e->cls)))
 		return;
 	if (e->cls >= TY_CLASS_COUNT || !ty_class_has_fd(e->cls)) {
-		fprintf(c->out, ",\"object\":\"0x%" PRIx64 "\"", e->object);
+		const char *variable = ty_variable_name(&c->x->run, e->thread, e->object);
+		fprintf(c->out, ",\"object\":");
+		if (variable)
+			put_quoted(c, variable);
+		else
+			fprintf(c->out, "\"0x%" PRIx64 "\"", e->object);
 		return;
 	}
 	const struct ty_descriptor *d = ty_descriptor_at(t, t->threads[e->thread].process, e->object, e->end);

@@ -9,13 +9,14 @@
 #include <stdarg.h>
 
 #include "analyze/export.h"
+#include "analyze/fmt.h"
 #include "tarry/event.h"
 
 struct csv {
 	struct export *x;
 	FILE *out;
 	bool first;  /* field of its row */
-	char **path; /* [npaths] text, NULL: not used yet */
+	char **path, **function; /* [npaths] as fields, NULL: not used yet */
 };
 
 static void comma(struct csv *c)
@@ -25,20 +26,51 @@ static void comma(struct csv *c)
 	c->first = false;
 }
 
+static void put_text(FILE *out, const char *s)
+{
+	bool shown;
+	if (ty_fmt_plain(s, ",\"")) {
+		fputs(s, out);
+		return;
+	}
+	fputc('"', out);
+	for (size_t n; *s; s += n) {
+		n = ty_fmt_character(s, &shown);
+		if (*s == '"')
+			fputs("\"\"", out);
+		else if (shown || *s == '\r' || *s == '\n')
+			fwrite(s, 1, n, out);
+		else
+			fputc('?', out);
+	}
+	fputc('"', out);
+}
+
 static void text(struct csv *c, const char *s)
 {
 	comma(c);
-	if (!s[strcspn(s, ",\"\r\n")]) {
-		fputs(s, c->out);
-		return;
-	}
-	fputc('"', c->out);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', c->out);
-		fputc(*s, c->out);
-	}
-	fputc('"', c->out);
+	put_text(c->out, s);
+}
+
+/* Text as a field, for what comes again and again; the caller's, NULL: no memory. */
+static char *as_field(const char *s)
+{
+	char *to = NULL;
+	size_t n;
+	FILE *out = open_memstream(&to, &n);
+	if (!out)
+		return NULL;
+	put_text(out, s);
+	if (!fclose(out))
+		return to;
+	free(to);
+	return NULL;
+}
+
+static void ready(struct csv *c, const char *field)
+{
+	comma(c);
+	fputs(field, c->out);
 }
 
 __attribute__((format(printf, 2, 3))) static void field(struct csv *c, const char *fmt, ...)
@@ -50,9 +82,16 @@ __attribute__((format(printf, 2, 3))) static void field(struct csv *c, const cha
 	va_end(ap);
 }
 
+/* Ten of them are half of an event's row. */
 static void integer(struct csv *c, uint64_t x)
 {
-	field(c, "%" PRIu64, x);
+	char digits[20];
+	size_t at = sizeof digits;
+	do
+		digits[--at] = (char)('0' + x % 10);
+	while (x /= 10);
+	comma(c);
+	fwrite(digits + at, 1, sizeof digits - at, c->out);
 }
 
 static void real(struct csv *c, bool known, double x)
@@ -60,7 +99,7 @@ static void real(struct csv *c, bool known, double x)
 	if (known && isfinite(x))
 		field(c, "%.9g", x);
 	else
-		field(c, "%s", "");
+		ready(c, "");
 }
 
 static void end_row(struct csv *c)
@@ -73,9 +112,23 @@ static const char *path_text(struct csv *c, uint32_t path)
 {
 	if (path >= c->x->run.t.npaths)
 		return "";
-	if (!c->path[path])
-		c->path[path] = ty_export_stack(&c->x->run, path, NULL);
+	if (!c->path[path]) {
+		char *stack = ty_export_stack(&c->x->run, path, NULL);
+		c->path[path] = stack ? as_field(stack) : NULL;
+		free(stack);
+	}
 	return c->path[path] ? c->path[path] : "";
+}
+
+/* Looking for it takes longer than all else of a row. */
+static const char *path_function(struct csv *c, uint32_t path)
+{
+	char buf[TY_NAME_MAX];
+	if (path >= c->x->run.t.npaths)
+		return "";
+	if (!c->function[path])
+		c->function[path] = as_field(ty_path_function(&c->x->run, path, buf));
+	return c->function[path] ? c->function[path] : "";
 }
 
 static const char *path_kind(const struct run *r, uint32_t path)
@@ -102,44 +155,45 @@ static void object_fields(struct csv *c, const struct ty_ev *e)
 	const struct ty_descriptor *d =
 		fd ? ty_descriptor_at(t, t->threads[e->thread].process, e->object, e->end) : NULL;
 	if (fd || !e->object || e->object == TY_FD_NONE)
-		field(c, "%s", "");
+		ready(c, "");
 	else
 		field(c, "0x%" PRIx64, e->object);
 	if (fd)
 		integer(c, e->object);
 	else
-		field(c, "%s", "");
-	text(c, d ? d->name : "");
+		ready(c, "");
+	const char *variable = fd ? NULL : ty_variable_name(&c->x->run, e->thread, e->object);
+	text(c, d ? d->name : variable ? variable : "");
 }
 
 static int add_event(void *arg, const struct ty_ev *e)
 {
 	static const char *const kinds[] = { "wait", "open", "wake", "mark" }, *const marks[] = { "", "begin", "end",
-		"pause", "resume" };
+		"pause", "resume", "class", "state" };
 	struct csv *c = arg;
 	const struct run *r = &c->x->run;
 	bool mark = e->kind == TY_EV_MARK;
-	char buf[TY_NAME_MAX];
 	integer(c, e->begin);
 	integer(c, e->end);
 	integer(c, e->end - e->begin);
 	thread_fields(c, e->thread);
 	text(c, e->kind < 4 ? kinds[e->kind] : "unknown");
-	text(c, mark ? e->op < 5 ? marks[e->op] : "unknown" : r->t.ops[e->op].name);
+	text(c, mark ? e->op < sizeof marks / sizeof *marks ? marks[e->op] : "unknown" : r->t.ops[e->op].name);
 	text(c, mark ? "" : r->t.ops[e->op].class_name);
-	if (mark) { /* its request's number and class */
-		integer(c, e->object);
-		field(c, "%s", "");
-		text(c, ty_store_label(r->store, (uint32_t)e->aux));
+	if (mark) { /* its request's number and class, or its descriptor and that */
+		bool found = e->op > TY_MARK_RESUME;
+		found ? ready(c, "") : integer(c, e->object);
+		found ? integer(c, e->object) : ready(c, "");
+		text(c, e->op == TY_MARK_STATE ? "" : ty_store_label(r->store, (uint32_t)e->aux));
 	} else {
 		object_fields(c, e);
 	}
 	text(c, e->err && strerrorname_np(e->err) ? strerrorname_np(e->err) : "");
-	integer(c, mark ? 0 : e->aux);
+	integer(c, mark && e->op != TY_MARK_STATE ? 0 : e->aux);
 	integer(c, !!(e->flags & TY_F_CONTENDED));
 	text(c, mark ? "" : path_kind(r, e->path));
-	text(c, mark ? "" : ty_path_function(r, e->path, buf));
-	text(c, mark ? "" : path_text(c, e->path));
+	ready(c, mark ? "" : path_function(c, e->path));
+	ready(c, mark ? "" : path_text(c, e->path));
 	end_row(c);
 	return 0;
 }
@@ -161,13 +215,13 @@ static void add_request(void *arg, const struct ty_req *q)
 	}
 	integer(c, q->begin);
 	integer(c, q->last);
-	integer(c, q->last - q->begin);
+	integer(c, ty_req_latency(q));
 	text(c, q->cls == TY_NONE ? "" : ty_store_label(c->x->run.store, q->cls));
 	thread_fields(c, q->thread);
 	integer(c, waits);
 	integer(c, waiting);
 	integer(c, held);
-	integer(c, q->last - q->begin - waiting - held);
+	integer(c, ty_req_latency(q) - waiting - held);
 	end_row(c);
 }
 
@@ -206,21 +260,21 @@ static void site_row(struct csv *c, size_t rank, uint32_t i)
 	integer(c, s->waits_all);
 	integer(c, s->total_all);
 	text(c, ty_site_has_path(r, i) ? path_kind(r, s->path) : "not_taken");
-	text(c, ty_site_has_path(r, i) ? path_text(c, s->path) : "");
+	ready(c, ty_site_has_path(r, i) ? path_text(c, s->path) : "");
 	end_row(c);
 }
 
 /* Not a site, but the shares add up to 1 only with it. */
 static void rest_row(struct csv *c, const char *name, const struct ty_share *h)
 {
-	field(c, "%s", "");
-	field(c, "%s", "");
+	ready(c, "");
+	ready(c, "");
 	text(c, name);
 	for (int i = 0; i < 3; i++)
-		field(c, "%s", "");
+		ready(c, "");
 	shares(c, h);
 	for (int i = 0; i < 10; i++)
-		field(c, "%s", "");
+		ready(c, "");
 	end_row(c);
 }
 
@@ -260,7 +314,8 @@ int ty_export_csv(struct export *x, char *err)
 	struct ty_walk w = { .event = add_event, .arg = &c };
 	int e = ty_pass_names(r, err);
 	c.path = e ? NULL : calloc(r->t.npaths + 1, sizeof *c.path);
-	if (!e && !c.path)
+	c.function = e ? NULL : calloc(r->t.npaths + 1, sizeof *c.function);
+	if (!e && (!c.path || !c.function))
 		e = ty_err(err, -ENOMEM, "out of memory");
 	if (x->what == TY_WHAT_REQUESTS)
 		w = (struct ty_walk){ .request = add_request, .arg = &c };
@@ -271,8 +326,11 @@ int ty_export_csv(struct export *x, char *err)
 	if (!e && x->what == TY_WHAT_REQUESTS && r->rule == TY_RULE_NONE)
 		e = ty_err(err, -ENODATA,
 			   "--what requests: there are none in this recording; name a rule with --requests");
-	for (size_t i = 0; c.path && i < r->t.npaths; i++)
+	for (size_t i = 0; c.path && c.function && i < r->t.npaths; i++) {
 		free(c.path[i]);
+		free(c.function[i]);
+	}
 	free(c.path);
+	free(c.function);
 	return e;
 }

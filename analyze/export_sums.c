@@ -11,12 +11,16 @@ static uint64_t key_hash(const struct ty_sum_key *k)
 	return XXH3_64bits(k, sizeof *k);
 }
 
-static struct ty_sum *find(const struct ty_sums *s, const struct ty_sum_key *key, size_t *at)
+#define HASH_HALF 0xffffffff00000000ull
+
+static struct ty_sum *find(const struct ty_sums *s, const struct ty_sum_key *key, uint64_t hash, size_t *at)
 {
-	size_t i = (size_t)key_hash(key) & (s->slots - 1);
-	for (; s->slot[i]; i = (i + 1) & (s->slots - 1))
-		if (!memcmp(&s->v[s->slot[i] - 1].key, key, sizeof *key))
-			return &s->v[s->slot[i] - 1];
+	size_t i = (size_t)hash & (s->slots - 1);
+	for (; s->slot[i]; i = (i + 1) & (s->slots - 1)) {
+		struct ty_sum *k = &s->v[(uint32_t)s->slot[i] - 1];
+		if (((s->slot[i] ^ hash) & HASH_HALF) == 0 && !memcmp(&k->key, key, sizeof *key))
+			return k;
+	}
 	*at = i;
 	return NULL;
 }
@@ -24,14 +28,15 @@ static struct ty_sum *find(const struct ty_sums *s, const struct ty_sum_key *key
 static int grow(struct ty_sums *s)
 {
 	size_t slots = s->slots ? s->slots * 2 : 1024;
-	uint32_t *slot = calloc(slots, sizeof *slot);
+	uint64_t *slot = calloc(slots, sizeof *slot);
 	if (!slot)
 		return -ENOMEM;
 	for (size_t k = 0; k < s->n; k++) {
-		size_t i = (size_t)key_hash(&s->v[k].key) & (slots - 1);
+		uint64_t hash = key_hash(&s->v[k].key);
+		size_t i = (size_t)hash & (slots - 1);
 		while (slot[i])
 			i = (i + 1) & (slots - 1);
-		slot[i] = (uint32_t)k + 1;
+		slot[i] = (hash & HASH_HALF) | (k + 1);
 	}
 	free(s->slot);
 	s->slot = slot;
@@ -41,16 +46,17 @@ static int grow(struct ty_sums *s)
 
 int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits, uint64_t ns)
 {
+	uint64_t hash = key_hash(key);
 	size_t at = 0;
-	if (s->n * 2 >= s->slots && grow(s))
+	if (s->n * 2 >= s->slots && (s->n >= UINT32_MAX || grow(s)))
 		return -ENOMEM;
-	struct ty_sum *k = find(s, key, &at);
+	struct ty_sum *k = find(s, key, hash, &at);
 	if (!k) {
 		if (TY_RESERVE(s->v, s->cap, s->n + 1, (size_t)256))
 			return -ENOMEM;
 		k = &s->v[s->n];
 		*k = (struct ty_sum){ .key = *key };
-		s->slot[at] = (uint32_t)++s->n;
+		s->slot[at] = (hash & HASH_HALF) | ++s->n;
 	}
 	k->waits += waits;
 	k->ns += ns;
@@ -60,7 +66,7 @@ int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits,
 const struct ty_sum *ty_sums_find(const struct ty_sums *s, const struct ty_sum_key *key)
 {
 	size_t at;
-	return s->n ? find(s, key, &at) : NULL;
+	return s->n ? find(s, key, key_hash(key), &at) : NULL;
 }
 
 void ty_sums_free(struct ty_sums *s)

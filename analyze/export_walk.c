@@ -60,7 +60,7 @@ static int scan_all(struct export *x, const struct ty_walk *w, struct ty_cut *cu
 	const struct ty_ev *ev;
 	size_t n;
 	/* descriptors are followed from the start, whatever the window */
-	bool all = cut && r->rule == TY_RULE_SOCKET;
+	bool all = cut && ty_rule_connections(r->rule);
 	int e = ty_scan_open(&scan, r->store, all ? 0 : r->from, r->to, err);
 	if (e)
 		return e;

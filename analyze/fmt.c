@@ -67,12 +67,51 @@ const char *ty_fmt_percent(char buf[TY_FMT], double part)
 /* Bytes of the character at p: a whole, well-formed start of UTF-8, else 1. */
 static size_t character(const char *p)
 {
-	unsigned char c = (unsigned char)*p;
-	size_t n = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+	const unsigned char *u = (const unsigned char *)p;
+	size_t n = *u < 0xc2 ? 1 : *u < 0xe0 ? 2 : *u < 0xf0 ? 3 : *u < 0xf5 ? 4 : 1;
 	for (size_t i = 1; i < n; i++)
-		if (((unsigned char)p[i] & 0xc0) != 0x80)
+		if ((u[i] & 0xc0) != 0x80)
 			return 1;
+	/* longer than needed, half of a pair, beyond the last one */
+	bool bad = (*u == 0xe0 && u[1] < 0xa0) || (*u == 0xed && u[1] > 0x9f) || (*u == 0xf0 && u[1] < 0x90) ||
+		   (*u == 0xf4 && u[1] > 0x8f);
+	return bad ? 1 : n;
+}
+
+/* Of n bytes: no part of UTF-8, or one that a terminal obeys. */
+static bool unprintable(const char *p, size_t n)
+{
+	const unsigned char *u = (const unsigned char *)p;
+	return n == 1 ? *u < ' ' || *u >= 0x7f : n == 2 && *u == 0xc2 && u[1] < 0xa0;
+}
+
+size_t ty_fmt_character(const char *text, bool *shown)
+{
+	size_t n = character(text);
+	*shown = !unprintable(text, n);
 	return n;
+}
+
+void ty_fmt_put(FILE *out, const char *text)
+{
+	bool shown;
+	for (size_t n; *text; text += n) {
+		n = ty_fmt_character(text, &shown);
+		if (shown)
+			fwrite(text, 1, n, out);
+		else
+			putc('?', out);
+	}
+}
+
+bool ty_fmt_plain(const char *text, const char *special)
+{
+	if (strpbrk(text, special))
+		return false;
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
+			return false;
+	return true;
 }
 
 static size_t copy(char *to, const char *from, size_t columns)
@@ -80,7 +119,7 @@ static size_t copy(char *to, const char *from, size_t columns)
 	size_t len = 0;
 	for (; columns && *from; columns--) {
 		size_t n = character(from);
-		if (n == 1 && ((unsigned char)*from < ' ' || (unsigned char)*from >= 0x7f))
+		if (unprintable(from, n))
 			to[len++] = '?';
 		else
 			memcpy(to + len, from, n), len += n;
@@ -107,5 +146,17 @@ const char *ty_fmt_fit(char *buf, size_t size, const char *text, unsigned width)
 		p += character(p);
 	memcpy(buf + len, "...", 3);
 	copy(buf + len + 3, p, tail);
+	return buf;
+}
+
+const char *ty_fmt_word(char *buf, size_t size, const char *word)
+{
+	size_t n = 0;
+	if ((*word && !strpbrk(word, " \t\n'\"\\$`*?[#~&|;<>(){}!")) || 4 * strlen(word) + 3 > size)
+		return word;
+	buf[n++] = '\'';
+	for (; *word; word++)
+		n += (size_t)snprintf(buf + n, size - n, *word == '\'' ? "'\\''" : "%c", *word);
+	snprintf(buf + n, size - n, "'");
 	return buf;
 }

@@ -109,7 +109,8 @@ static int name_descriptors(struct run *r)
 		const struct ty_descriptor *d = &r->t.fds[i];
 		uint32_t k;
 		size_t before = t.n;
-		uint64_t h = XXH3_64bits(d->name, strlen(d->name));
+		const char *peer = strstr(d->name, " <- "); /* all connections of one service are one object */
+		uint64_t h = XXH3_64bits(d->name, peer ? (size_t)(peer - d->name) : strlen(d->name));
 		if (!*d->name) /* nothing to go by: an object of its own */
 			h = XXH3_64bits(&i, sizeof i);
 		e = intern(&t, h, &k);

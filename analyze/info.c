@@ -15,7 +15,7 @@ enum { OPT_ALL = 256 };
 
 static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "for programs instead of people", 0 },
-	{ "all", OPT_ALL, NULL, 0, "all processes, threads and modules, however many (JSON always has all)", 0 },
+	{ "all", OPT_ALL, NULL, 0, "all processes, threads and modules", 0 },
 	{ 0 }
 };
 
@@ -110,7 +110,7 @@ int cmd_info(int argc, char **argv)
 	static const struct argp argp = { options, parse, "STORE",
 		"What a store holds: where it comes from, processes, threads, modules, counts of operations, "
 		"losses, self-check, coverage, and time that could not be seen.\v"
-		"The store may still be being recorded.  Exit status: 0 it was printed, 1 it could not be, 2 usage.",
+		"Exit status: 0 it was printed, 1 it could not be, 2 usage.",
 		NULL, NULL, NULL };
 	struct ty_info i = { 0 };
 	char err[TY_ERR_MAX] = "";

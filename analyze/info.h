@@ -28,5 +28,6 @@ static inline json_t *ty_info_meta(const struct ty_info *i, const char *key)
 /* To standard output, whose error flag says whether it could be written. */
 void ty_info_text(const struct ty_info *i);
 void ty_info_json(const struct ty_info *i);
+void ty_info_orders(const struct ty_info *i); /* a section of the text */
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analyze/info.h"
+#include "analyze/json.h"
 
 #define FORMAT 1
 
@@ -133,7 +134,7 @@ static json_t *losses(const struct ty_info *i)
 void ty_info_json(const struct ty_info *i)
 {
 	json_t *root = json_object();
-	set(root, "tarry", json_pack("{s:i,s:s,s:s}", "format", FORMAT, "version", TY_VERSION, "store", i->path));
+	set(root, "tarry", json_pack("{s:i,s:s,s:o}", "format", FORMAT, "version", TY_VERSION, "store", ty_json_text(i->path)));
 	set(root, "state", json_string(i->state));
 	set(root, "start_ns", num(i->start));
 	set(root, "end_ns", time_or_null(i->end));
@@ -145,6 +146,7 @@ void ty_info_json(const struct ty_info *i)
 	set(root, "threads", threads(i));
 	set(root, "modules", modules(i));
 	set(root, "operations", operations(i));
+	set(root, "orders", meta_copy(i, "orders.state"));
 	set(root, "losses", losses(i));
 	set(root, "self_check", meta_copy(i, "selfcheck"));
 	set(root, "coverage", meta_copy(i, "coverage"));

@@ -53,12 +53,12 @@ static const char *text_at(json_t *list, size_t at)
 static void put_command(const struct ty_info *i)
 {
 	json_t *words = ty_info_meta(i, "command");
-	char line[1000];
+	char line[1000], word[sizeof line];
 	size_t n = 0;
 	line[0] = 0;
 	for (size_t at = 0; at < json_array_size(words) && n < sizeof line - 1; at++)
 		n += (size_t)snprintf(line + n, sizeof line - n, "%s%s", at ? " " : "",
-				      text_at(words, at));
+				      ty_fmt_word(word, sizeof word, text_at(words, at)));
 	if (line[0])
 		fact("command", line);
 }
@@ -94,7 +94,8 @@ static void put_recording(const struct ty_info *i)
 	char events[TY_FMT], bytes[TY_FMT], cores[TY_FMT];
 	json_t *trimmed = ty_info_meta(i, "trimmed"), *cost = ty_info_meta(i, "recorder");
 	put_fit(i->path, 100);
-	printf(": %s, %s events, %s", i->state, ty_fmt_count(events, i->events), ty_fmt_bytes(bytes, i->bytes));
+	printf(": %s, %s event%s, %s", i->state, ty_fmt_count(events, i->events), ty_fmt_s(i->events),
+	       ty_fmt_bytes(bytes, i->bytes));
 	if (i->events >= MANY)
 		printf(" (%.1f bytes an event)", (double)i->bytes / (double)i->events);
 	putchar('\n');
@@ -253,8 +254,10 @@ static void put_names(const char *what, json_t *names)
 	if (json_array_size(names) == 0)
 		return;
 	printf("    %-14s", what);
-	for (size_t at = 0; at < json_array_size(names); at++)
-		printf("%s%s", at ? " " : "", text_at(names, at));
+	for (size_t at = 0; at < json_array_size(names); at++) {
+		printf("%s", at ? " " : "");
+		ty_fmt_put(stdout, text_at(names, at));
+	}
 	putchar('\n');
 }
 
@@ -276,15 +279,19 @@ static void put_coverage(const struct ty_info *i)
 	list = json_object_get(c, "unseen");
 	if (json_array_size(list))
 		printf("  can wait without a call that could be recorded:\n");
-	for (size_t at = 0; at < json_array_size(list); at++)
-		printf("    %s\n", text_at(list, at));
+	for (size_t at = 0; at < json_array_size(list); at++) {
+		printf("    ");
+		ty_fmt_put(stdout, text_at(list, at));
+		putchar('\n');
+	}
 }
 
 static void put_unseen_row(const char *who, const struct ty_unseen *u)
 {
 	char a[TY_FMT], b[TY_FMT], c[TY_FMT], d[TY_FMT], e[TY_FMT];
-	printf("  %7s  %s of %s in %" PRIu64 " threads (%s CPU, %s waiting for a CPU, %s recorded waits)\n", who,
-	       ty_fmt_ns(a, (double)u->unseen), ty_fmt_ns(b, (double)u->wall), u->threads, ty_fmt_ns(c, (double)u->cpu),
+	printf("  %7s  %s of %s in %" PRIu64 " thread%s (%s CPU, %s waiting for a CPU, %s recorded waits)\n", who,
+	       ty_fmt_ns(a, (double)u->unseen), ty_fmt_ns(b, (double)u->wall), u->threads, ty_fmt_s(u->threads),
+	       ty_fmt_ns(c, (double)u->cpu),
 	       ty_fmt_ns(d, (double)u->runq), ty_fmt_ns(e, (double)u->waits));
 }
 
@@ -317,7 +324,8 @@ static void put_unseen(const struct ty_info *i)
 	}
 	left_out(i, seen);
 	if (unread)
-		printf("  could not be read for %zu of %zu processes (too short, or no schedstat)\n", unread, t->nprocesses);
+		printf("  could not be read for %zu of %zu process%s (too short, or no schedstat)\n", unread, t->nprocesses,
+		       t->nprocesses == 1 ? "" : "es");
 }
 
 void ty_info_text(const struct ty_info *i)
@@ -327,6 +335,7 @@ void ty_info_text(const struct ty_info *i)
 	put_threads(i);
 	put_modules(i);
 	put_operations(i);
+	ty_info_orders(i);
 	put_losses(i);
 	put_self_check(i);
 	put_coverage(i);

@@ -5,20 +5,61 @@
  * of waits. */
 #include "analyze/ledger.h"
 
+#include <endian.h>
+
 #include "analyze/vec.h"
 
 #define LIMIT ((size_t)192 << 20)
 #define IN_SIZE ((size_t)1 << 20)
-#define VARINT_MAX 10
 
-static uint8_t *put(uint8_t *p, uint64_t x)
+/* One site and its time: a byte that holds the lengths of both and the site's
+ * low bits, then the site's other bits, then the time, low byte first.  All is
+ * found without a loop or a jump, because requests are read back a dozen times
+ * and their times have any length. */
+#define ITEM_MAX 13u
+#define SITE_LOW 3u /* bits */
+
+static const uint8_t *get(const uint8_t *p, uint32_t *site, uint64_t *ns)
 {
-	while (x >= 0x80) {
-		*p++ = (uint8_t)(x | 0x80);
-		x >>= 7;
-	}
-	*p++ = (uint8_t)x;
-	return p;
+	static const uint32_t site_mask[4] = { 0xff, 0xffff, 0xffffff, UINT32_MAX };
+	unsigned head = *p++, more = head & 3, bytes = head >> 2 & 7;
+	uint32_t s;
+	uint64_t x;
+	memcpy(&s, p, sizeof s);
+	p += more + 1;
+	memcpy(&x, p, sizeof x);
+	*site = (le32toh(s) & site_mask[more]) << SITE_LOW | head >> 5;
+	*ns = le64toh(x) & UINT64_MAX >> (56 - 8 * bytes);
+	return p + bytes + 1;
+}
+
+/* Writes up to ITEM_MAX bytes, of which those before the returned end count. */
+static uint8_t *put(uint8_t *p, uint32_t site, uint64_t ns)
+{
+	uint32_t high = site >> SITE_LOW, s = htole32(high);
+	uint64_t x = htole64(ns);
+	unsigned more = (31u - (unsigned)__builtin_clz(high | 1)) / 8, bytes = (63u - (unsigned)__builtin_clzll(ns | 1)) / 8;
+	*p++ = (uint8_t)(more | bytes << 2 | (site & ((1u << SITE_LOW) - 1)) << 5);
+	memcpy(p, &s, sizeof s);
+	p += more + 1;
+	memcpy(p, &x, sizeof x);
+	return p + bytes + 1;
+}
+
+/* Room for `more` packed bytes; unlike TY_RESERVE's it is not zeroed. */
+static int room(struct ty_ledger *r, size_t more)
+{
+	size_t n = r->buf_cap ? r->buf_cap : 65536;
+	if (r->len + more <= r->buf_cap)
+		return 0;
+	while (n < r->len + more)
+		n *= 2;
+	uint8_t *p = realloc(r->buf, n);
+	if (!p)
+		return -ENOMEM;
+	r->buf = ty_vec_huge(p, n);
+	r->buf_cap = n;
+	return 0;
 }
 
 static int spill(struct ty_ledger *r)
@@ -34,57 +75,64 @@ static int spill(struct ty_ledger *r)
 int ty_ledger_add(struct ty_ledger *r, const struct ty_row *row, const uint32_t *site, const uint64_t *ns)
 {
 	int e = TY_RESERVE(r->v, r->cap, r->n + 1, (size_t)4096);
-	size_t most = (size_t)row->n * 2 * VARINT_MAX;
+	size_t most = (size_t)row->n * ITEM_MAX + ITEM_MAX; /* an item is read with what lies behind it */
 	if (!e && r->len && r->len + most > (r->limit ? r->limit : LIMIT))
 		e = spill(r);
 	if (!e)
-		e = TY_RESERVE(r->buf, r->buf_cap, r->len + most, (size_t)65536);
+		e = room(r, most);
 	if (e)
 		return e;
 	uint8_t *p = r->buf + r->len;
 	for (uint32_t i = 0; i < row->n; i++)
-		p = put(put(p, site[i]), ns[i]);
+		p = put(p, site[i], ns[i]);
 	r->len = (size_t)(p - r->buf);
 	r->v[r->n++] = *row;
 	return 0;
 }
 
+static void from_memory(struct ty_ledger *r)
+{
+	r->at_file = false;
+	r->p = r->buf;
+	r->end = r->buf + r->len;
+}
+
 int ty_ledger_rewind(struct ty_ledger *r)
 {
-	r->at = r->pos = r->in_len = r->in_pos = 0;
+	r->at = 0;
+	from_memory(r);
 	if (!r->spill)
 		return 0;
-	if (!r->in && !(r->in = malloc(IN_SIZE)))
+	if (!r->in && !(r->in = malloc(IN_SIZE + ITEM_MAX)))
 		return -ENOMEM;
+	r->at_file = true;
+	r->p = r->end = r->in;
 	return fflush(r->spill) || fseeko(r->spill, 0, SEEK_SET) ? -errno : 0;
 }
 
-/* The next packed byte: the file's first, then those still in memory; -1: none. */
-static int get_byte(struct ty_ledger *r)
+/* Fewer bytes than an item may have are left: the file's next ones behind them, after the file what is in memory. */
+static int refill(struct ty_ledger *r)
 {
-	if (r->in_pos < r->in_len)
-		return r->in[r->in_pos++];
-	if (r->spill && r->pos == 0) {
-		r->in_len = fread(r->in, 1, IN_SIZE, r->spill);
-		r->in_pos = 0;
-		if (r->in_len)
-			return r->in[r->in_pos++];
+	size_t left = (size_t)(r->end - r->p);
+	if (r->at_file) {
+		memmove(r->in, r->p, left);
+		left += fread(r->in + left, 1, IN_SIZE - left, r->spill);
+		r->p = r->in;
+		r->end = r->in + left;
+		if (!left)
+			from_memory(r);
 	}
-	return r->pos < r->len ? r->buf[r->pos++] : -1;
+	return r->p < r->end ? 0 : -EIO;
 }
 
-static int get(struct ty_ledger *r, uint64_t *x)
+static int get_row(struct ty_ledger *r, uint32_t n)
 {
-	*x = 0;
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		int b = get_byte(r);
-		if (b < 0)
+	for (uint32_t i = 0; i < n; i++) {
+		if (r->end - r->p < ITEM_MAX && refill(r))
 			return -EIO;
-		*x |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80))
-			return 0;
+		r->p = get(r->p, &r->site[i], &r->ns[i]);
 	}
-	return -EIO;
+	return r->p <= r->end ? 0 : -EIO;
 }
 
 int ty_ledger_next(struct ty_ledger *r, const struct ty_row **row, const uint32_t **site, const uint64_t **ns)
@@ -95,13 +143,8 @@ int ty_ledger_next(struct ty_ledger *r, const struct ty_row **row, const uint32_
 	int e = TY_RESERVE(r->site, r->site_cap, (size_t)w->n + 1, (size_t)64);
 	if (!e)
 		e = TY_RESERVE(r->ns, r->ns_cap, (size_t)w->n + 1, (size_t)64);
-	for (uint32_t i = 0; !e && i < w->n; i++) {
-		uint64_t s;
-		e = get(r, &s);
-		if (!e)
-			e = get(r, &r->ns[i]);
-		r->site[i] = (uint32_t)s;
-	}
+	if (!e)
+		e = get_row(r, w->n);
 	if (e)
 		return e;
 	r->at++;
@@ -120,5 +163,5 @@ void ty_ledger_free(struct ty_ledger *r)
 	free(r->in);
 	free(r->site);
 	free(r->ns);
-	memset(r, 0, sizeof *r);
+	*r = (struct ty_ledger){ .limit = r->limit };
 }

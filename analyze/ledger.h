@@ -6,6 +6,7 @@
 #ifndef TY_LEDGER_H
 #define TY_LEDGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +25,9 @@ struct ty_ledger {
 	size_t len, buf_cap, limit; /* limit 0: the default, 192 MiB */
 	FILE *spill;
 	/* reading */
-	size_t at, pos, in_len, in_pos;
+	size_t at;
+	bool at_file;           /* p is in `in` */
+	const uint8_t *p, *end; /* what of the packed times is in memory and not read yet */
 	uint8_t *in;
 	uint32_t *site;
 	uint64_t *ns;
@@ -35,6 +38,7 @@ int ty_ledger_add(struct ty_ledger *r, const struct ty_row *row, const uint32_t 
 int ty_ledger_rewind(struct ty_ledger *r);
 /* 1: the next row and row->n sites with their times; 0: end; < 0: errno. */
 int ty_ledger_next(struct ty_ledger *r, const struct ty_row **row, const uint32_t **site, const uint64_t **ns);
+/* Empty again; the limit stays. */
 void ty_ledger_free(struct ty_ledger *r);
 
 #endif

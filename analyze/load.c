@@ -10,15 +10,17 @@
 #include <stdio.h>
 
 #include "analyze/live.h"
+#include "analyze/names.h"
 
-static const char *const rule_names[] = { "auto", "socket", "marker", "site", "none" };
+static const char *const rule_names[] = { "auto", "socket", "marker", "site", "none", "transaction" };
 
 const char *ty_rule_name(enum ty_rule rule)
 {
 	return rule_names[rule];
 }
 
-int ty_rule_parse(struct run *r, const char *text, char *err)
+/* Into r->rule and r->rule_text. */
+static int parse_rule(struct run *r, const char *text, char *err)
 {
 	for (unsigned i = 0; i < sizeof rule_names / sizeof *rule_names; i++)
 		if (i != TY_RULE_SITE && !strcmp(text, rule_names[i])) {
@@ -31,7 +33,8 @@ int ty_rule_parse(struct run *r, const char *text, char *err)
 		r->rule_text = strdup(text + 5);
 		return r->rule_text ? 0 : ty_err(err, -ENOMEM, "out of memory");
 	}
-	return ty_err(err, -EINVAL, "no rule '%s' for requests: there are auto, socket, marker, site:TEXT, none", text);
+	return ty_err(err, -EINVAL, "no rule '%s' for requests: there are auto, socket, transaction, marker, site:TEXT, none",
+		      text);
 }
 
 int ty_time_parse(const char *text, uint64_t start, uint64_t *ret)
@@ -84,6 +87,14 @@ static void find_start(struct run *r)
 		r->start = 0;
 }
 
+uint64_t ty_run_end(const struct run *r)
+{
+	const char *text = r->store ? ty_store_meta(r->store, "end") : NULL;
+	uint64_t end = text ? strtoull(text, NULL, 10) : 0; /* only the recorder that ended in order says so */
+	end = end ? end : r->counts.last;
+	return end > r->start ? end : r->start;
+}
+
 static int find_window(struct run *r, char *err)
 {
 	r->from = 0;
@@ -111,9 +122,9 @@ static int find_rule(struct run *r, char *err)
 {
 	char text[256];
 	if (r->opt.requests)
-		return ty_rule_parse(r, r->opt.requests, err);
+		return parse_rule(r, r->opt.requests, err);
 	meta_text(r, "requests", text, sizeof text);
-	return ty_rule_parse(r, *text ? text : "auto", err);
+	return parse_rule(r, *text ? text : "auto", err);
 }
 
 /* The recorder puts symbols into the store when it ends. */
@@ -127,18 +138,43 @@ static int find_symbols(struct run *r, char *err)
 	return r->live ? 0 : ty_err(err, -ENOMEM, "out of memory");
 }
 
-static int check_filters(struct run *r, char *err)
+/* Numbers are near when they are alike as text: a slip of the finger. */
+static int check_filters(const struct run *r, char *err)
 {
-	bool process = !r->opt.process, thread = !r->opt.thread;
-	for (size_t i = 0; !process && i < r->t.nprocesses; i++)
-		process = r->t.processes[i].pid == r->opt.process;
-	for (size_t i = 0; !thread && i < r->t.nthreads; i++)
-		thread = r->t.threads[i].tid == r->opt.thread;
-	if (!process)
-		return ty_err(err, -ESRCH, "--process: no process %u in this recording", r->opt.process);
-	if (!thread)
-		return ty_err(err, -ESRCH, "--thread: no thread %u in this recording", r->opt.thread);
-	return 0;
+	char asked[2][16], have[16];
+	snprintf(asked[0], sizeof asked[0], "%u", r->opt.process);
+	snprintf(asked[1], sizeof asked[1], "%u", r->opt.thread);
+	struct ty_near process = { .text = asked[0] }, thread = { .text = asked[1] };
+	bool a = !r->opt.process, b = !r->opt.thread;
+	for (size_t i = 0; !a && i < r->t.nprocesses; i++) {
+		a = r->t.processes[i].pid == r->opt.process;
+		snprintf(have, sizeof have, "%u", r->t.processes[i].pid);
+		ty_near_add(&process, have);
+	}
+	for (size_t i = 0; !b && i < r->t.nthreads; i++) {
+		b = r->t.threads[i].tid == r->opt.thread;
+		snprintf(have, sizeof have, "%u", r->t.threads[i].tid);
+		ty_near_add(&thread, have);
+	}
+	if (!a)
+		return ty_not_there("--process", "no process", &process, err);
+	return b ? 0 : ty_not_there("--thread", "no thread", &thread, err);
+}
+
+/* A text for which no wait can end a request; what is still recorded may yet have it. */
+static int check_rule(const struct run *r, char *err)
+{
+	if (r->rule != TY_RULE_SITE || !r->opt.requests || ty_store_recording(r->store))
+		return 0;
+	for (uint32_t i = 0; i < r->t.npaths; i++)
+		if (ty_path_contains(r, i, r->rule_text))
+			return 0;
+	for (size_t i = 0; i < r->t.nops; i++)
+		if (strstr(r->t.ops[i].name, r->rule_text))
+			return 0;
+	struct ty_near near = { .text = r->rule_text };
+	ty_near_functions(&near, r, true);
+	return ty_not_there("--requests site:", "no call path and no operation has", &near, err);
 }
 
 int ty_pass_load(struct run *r, char *err)
@@ -155,6 +191,8 @@ int ty_pass_load(struct run *r, char *err)
 		e = find_symbols(r, err);
 	if (!e)
 		e = check_filters(r, err);
+	if (!e)
+		e = check_rule(r, err);
 	return !e && r->opt.where ? ty_where_open(r, err) : e;
 }
 
@@ -173,8 +211,10 @@ void ty_run_free(struct run *r)
 	free(r->ops);
 	free(r->rank);
 	ty_result_free(&r->res);
+	ty_result_free(&r->behind);
 	ty_sites_free(&r->sites);
 	ty_ledger_free(&r->rows);
+	ty_ledger_free(&r->behind_rows);
 	ty_live_free(r->live);
 	if (r->store)
 		ty_store_close(r->store);

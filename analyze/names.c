@@ -86,7 +86,11 @@ bool ty_line_wrapper(const struct run *r, const struct ty_line *l)
 		"syscall", "ssux_lock_", "srw_mutex_", "srw_lock_", NULL };
 	if (starts_with_any(ty_module_name(&r->t, l->frame->module), modules))
 		return true;
-	return l->symbol && l->symbol->function && starts_with_any(l->symbol->function, functions);
+	if (!l->symbol || !l->symbol->function)
+		return false;
+	/* templates over local types have no linkage name, so their names lack the namespace: the header says it */
+	return starts_with_any(l->symbol->function, functions) ||
+	       (l->symbol->file && strstr(l->symbol->file, "/include/c++/"));
 }
 
 struct asked {
@@ -149,6 +153,8 @@ const char *ty_site_operation(const struct run *r, uint32_t site)
 	if (site == TY_SITE_HELD)
 		return "held up";
 	uint16_t op = r->sites.v[site].op;
+	if (r->sites.v[site].ops) /* of one class */
+		return op < r->t.nops ? r->t.ops[op].class_name : "?";
 	return op < r->t.nops ? r->t.ops[op].name : "?";
 }
 
@@ -185,10 +191,16 @@ const struct ty_descriptor *ty_descriptor_at(const struct ty_tables *t, uint32_t
 	return d && d->process == process && (uint64_t)d->fd == fd ? d : NULL;
 }
 
+const char *ty_variable_name(const struct run *r, uint32_t thread, uint64_t object)
+{
+	return r->store && thread < r->t.nthreads ? ty_store_object(r->store, r->t.threads[thread].process, object) : NULL;
+}
+
 const char *ty_site_object_name(const struct run *r, uint32_t site, char buf[TY_NAME_MAX])
 {
 	const struct ty_site *s = &r->sites.v[site];
-	if (site == TY_SITE_HELD || !s->votes || s->object_thread >= r->t.nthreads)
+	bool one_name = r->sites.by == TY_BY_OBJECT; /* any of its descriptors has it */
+	if (site == TY_SITE_HELD || (!s->votes && !one_name) || !s->waits_all || s->object_thread >= r->t.nthreads)
 		return NULL;
 	const char *more = s->objects ? " and others" : "";
 	if (ty_class_has_fd(s->cls)) {
@@ -196,12 +208,20 @@ const char *ty_site_object_name(const struct run *r, uint32_t site, char buf[TY_
 			&r->t, r->t.threads[s->object_thread].process, s->object, s->object_end);
 		if (!d || !*d->name)
 			return NULL;
-		snprintf(buf, TY_NAME_MAX, "%s%s", d->name, more);
+		const char *peer = one_name && s->objects ? strstr(d->name, " <- ") : NULL;
+		if (peer)
+			snprintf(buf, TY_NAME_MAX, "%.*s <- its peers", (int)(peer - d->name), d->name);
+		else
+			snprintf(buf, TY_NAME_MAX, "%s%s", d->name, more);
 		return buf;
 	}
 	if (s->objects || !s->object)
 		return NULL;
-	snprintf(buf, TY_NAME_MAX, "0x%" PRIx64, s->object);
+	const char *variable = ty_variable_name(r, s->object_thread, s->object);
+	if (variable)
+		snprintf(buf, TY_NAME_MAX, "%s", variable);
+	else
+		snprintf(buf, TY_NAME_MAX, "0x%" PRIx64, s->object);
 	return buf;
 }
 

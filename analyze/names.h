@@ -31,10 +31,14 @@ bool ty_path_contains(const struct run *r, uint32_t path, const char *text);
 /* Of a site, as the report shows them. */
 const char *ty_site_function(const struct run *r, uint32_t site, char buf[TY_NAME_MAX]); /* "" none */
 const char *ty_site_operation(const struct run *r, uint32_t site);
+/* Name of the static variable that an event of the thread waited for; NULL: none. */
+const char *ty_variable_name(const struct run *r, uint32_t thread, uint64_t object);
 /* The object's name, or its address when it was the only one; NULL: none. */
 const char *ty_site_object_name(const struct run *r, uint32_t site, char buf[TY_NAME_MAX]);
 /* Same for the same operation and path in every recording: 16 hex digits. */
 const char *ty_site_id(const struct run *r, uint32_t site, char buf[17]);
 bool ty_site_has_path(const struct run *r, uint32_t site);
+/* The caller that tells it from those of the list with its name; NULL: it needs none. */
+const char *ty_site_apart(const struct run *r, uint32_t site, const uint32_t *list, size_t n, char buf[TY_NAME_MAX]);
 
 #endif

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * The end of what a command writes to standard output.  Runs in readers. */
+ * Title, headings and the end of what a command writes to standard output.  Runs in readers. */
 #include "analyze/output.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+#include "analyze/fmt.h"
 #include "common/err.h"
+
+void ty_output_title(const char *what, const char *store, bool recording)
+{
+	printf("tarry %s of ", what);
+	ty_fmt_put(stdout, store);
+	puts(recording ? " (still being recorded)" : "");
+}
+
+void ty_output_heading(const char *text)
+{
+	bool bold = isatty(STDOUT_FILENO);
+	printf("\n%s%s%s\n", bold ? "\033[1m" : "", text, bold ? "\033[0m" : "");
+}
 
 int ty_output_end(int failed, char *err)
 {

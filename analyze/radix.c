@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/vec.h"
+
 #define BITS 11
 #define SIZE (1u << BITS)
 
 int ty_radix_sort(uint64_t *key, uint32_t *with, size_t n)
 {
-	uint64_t *k2 = malloc((n + 1) * sizeof *k2), or = 0, and = UINT64_MAX;
+	uint64_t *k2 = ty_vec_huge(malloc((n + 1) * sizeof *k2), n * sizeof *k2), or = 0, and = UINT64_MAX;
 	uint32_t *w2 = with ? malloc((n + 1) * sizeof *w2) : NULL;
 	size_t *at = malloc(SIZE * sizeof *at);
 	uint64_t *from = key, *to = k2;

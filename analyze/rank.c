@@ -35,6 +35,22 @@ static bool listed(const struct run *r, uint32_t site)
 	return strstr(ty_site_function(r, site, buf), r->opt.path) != NULL;
 }
 
+/* Nothing to list has the text of --path. */
+static int no_path(const struct run *r, char *err)
+{
+	struct ty_near near = { .text = r->opt.path };
+	char name[TY_NAME_MAX];
+	for (uint32_t i = TY_SITE_HELD + 1; i < r->sites.n; i++) {
+		if (!r->sites.v[i].waits && !r->sites.v[i].waits_all)
+			continue;
+		if (ty_site_has_path(r, i))
+			ty_near_path(&near, r, r->sites.v[i].path);
+		else
+			ty_near_add(&near, ty_site_function(r, i, name));
+	}
+	return ty_not_there("--path", "no call path that waited has", &near, err);
+}
+
 int ty_pass_rank(struct run *r, char *err)
 {
 	r->rank = calloc(r->sites.n + 1, sizeof *r->rank);
@@ -44,5 +60,5 @@ int ty_pass_rank(struct run *r, char *err)
 		if (listed(r, i))
 			r->rank[r->nrank++] = i;
 	qsort_r(r->rank, r->nrank, sizeof *r->rank, by_rank, r);
-	return 0;
+	return r->opt.path && !r->nrank ? no_path(r, err) : 0;
 }

@@ -5,6 +5,8 @@
  * in readers. */
 #include "analyze/output.h"
 #include "analyze/json.h"
+#include "analyze/orders.h"
+#include "analyze/objects.h"
 #include "analyze/report.h"
 
 #include <jansson.h>
@@ -47,7 +49,7 @@ static json_t *site_json(const struct run *r, uint32_t i)
 	const char *class_name = s->op < r->t.nops ? r->t.ops[s->op].class_name : NULL;
 	void *arg[2] = { (void *)(uintptr_t)r, path };
 	ty_json_set(o, "id", json_string(ty_site_id(r, i, id)));
-	ty_json_set(o, "operation", r->sites.by == TY_BY_FUNCTION ? json_null() : ty_json_text(ty_site_operation(r, i)));
+	ty_json_set(o, "operation", r->sites.by == TY_BY_FUNCTION || s->ops ? json_null() : ty_json_text(ty_site_operation(r, i)));
 	ty_json_set(o, "class", r->sites.by == TY_BY_FUNCTION ? json_null() : ty_json_text(class_name));
 	ty_json_set(o, "function", ty_json_text(ty_site_function(r, i, buf)));
 	ty_json_set(o, "object", ty_json_text(ty_site_object_name(r, i, buf)));
@@ -70,6 +72,35 @@ static json_t *site_json(const struct run *r, uint32_t i)
 	ty_json_set(o, "waits_all", ty_json_integer(s->waits_all));
 	ty_json_set(o, "total_all_ns", ty_json_integer(s->total_all));
 	return o;
+}
+
+static json_t *split_json(const struct ty_result *q)
+{
+	if (!q->ncls)
+		return json_null();
+	json_t *o = json_object();
+	ty_json_set(o, "between_ns2", ty_json_real(q->var_between));
+	ty_json_set(o, "within_ns2", ty_json_real(q->var_within));
+	return o;
+}
+
+static json_t *classes_json(const struct run *r)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < r->res.ncls; i++) {
+		const struct ty_class_stat *k = &r->res.cls[i];
+		const char *text = k->label == TY_NONE ? NULL : r->store ? ty_store_label(r->store, k->label) : "";
+		json_t *o = json_object();
+		ty_json_set(o, "class", ty_json_text(text));
+		ty_json_set(o, "count", ty_json_integer(k->count));
+		ty_json_set(o, "mean_ns", ty_json_real(k->mean));
+		ty_json_set(o, "var_ns2", ty_json_real(k->var));
+		ty_json_set(o, "sd_ns", ty_json_real(sqrt(k->var)));
+		ty_json_set(o, "p99_ns", ty_json_integer(k->p99));
+		ty_json_set(o, "time_share", ty_json_real(k->time));
+		json_array_append_new(a, o);
+	}
+	return a;
 }
 
 static json_t *requests_json(const struct run *r)
@@ -104,17 +135,12 @@ static json_t *requests_json(const struct run *r)
 	ty_json_set(o, "tail_from_ns", q->n ? ty_json_integer(q->tail_at) : json_null());
 	ty_json_set(o, "tail_count", ty_json_integer(q->tail_n));
 	ty_json_set(o, "doubt", ty_json_text(ty_shares_doubt(r, buf)));
-	ty_json_set(o, "between_classes_share", q->ncls ? ty_json_real(q->between) : json_null());
-	json_t *classes = json_array();
-	for (size_t i = 0; i < q->ncls; i++) {
-		json_t *k = json_object();
-		ty_json_set(k, "class", json_string(r->store ? ty_store_label(r->store, q->cls[i].label) : ""));
-		ty_json_set(k, "count", ty_json_integer(q->cls[i].count));
-		ty_json_set(k, "mean_ns", ty_json_real(q->cls[i].mean));
-		ty_json_set(k, "var_ns2", ty_json_real(q->cls[i].var));
-		json_array_append_new(classes, k);
-	}
-	ty_json_set(o, "classes", classes);
+	bool txn = r->rule == TY_RULE_TRANSACTION;
+	ty_json_set(o, "statements", txn ? ty_json_integer(c->statements) : json_null());
+	ty_json_set(o, "think_ns", txn ? ty_json_integer(c->think_ns) : json_null());
+	ty_json_set(o, "between_classes_share", q->ncls && q->var > 0 ? ty_json_real(q->var_between / q->var) : json_null());
+	ty_json_set(o, "variance_split", split_json(q));
+	ty_json_set(o, "classes", classes_json(r));
 	return o;
 }
 
@@ -127,6 +153,26 @@ static json_t *rest_json(const struct run *r, const struct ty_share *h)
 	ty_json_set(o, "tail_share", requests ? ty_json_real(h->tail) : json_null());
 	ty_json_set(o, "mean_ns", requests ? ty_json_real(h->mean) : json_null());
 	return o;
+}
+
+/* Of the time held up: waits of the thread that worked on another request. */
+static json_t *behind_json(const struct run *r)
+{
+	json_t *list = json_array();
+	uint32_t *site = malloc((r->sites.n + 1) * sizeof *site);
+	size_t n = site ? ty_behind_rank(r, site, r->sites.n) : 0;
+	char id[17], name[TY_NAME_MAX];
+	bool by_object = r->sites.by == TY_BY_OBJECT;
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = rest_json(r, &r->behind.site[site[i]]);
+		ty_json_set(o, "site", json_string(ty_site_id(r, site[i], id)));
+		ty_json_set(o, "operation", ty_json_text(ty_site_operation(r, site[i])));
+		ty_json_set(o, "function", ty_json_text(ty_site_function(r, site[i], name)));
+		ty_json_set(o, "object", ty_json_text(by_object ? ty_site_object_name(r, site[i], name) : NULL));
+		json_array_append_new(list, o);
+	}
+	free(site);
+	return list;
 }
 
 static json_t *losses_json(const struct run *r)
@@ -223,28 +269,38 @@ static json_t *tarry_json(const struct run *r)
 	ty_json_set(o, "recording", json_boolean(ty_store_recording(r->store)));
 	ty_json_set(o, "start_ns", ty_json_integer(r->start));
 	ty_json_set(o, "from_ns", ty_json_integer(r->from ? r->from : r->start));
-	ty_json_set(o, "to_ns", ty_json_integer(r->to != UINT64_MAX ? r->to : r->counts.last));
+	ty_json_set(o, "to_ns", ty_json_integer(r->to != UINT64_MAX ? r->to : r->counts.last ? r->counts.last : r->start));
 	ty_json_set(o, "events", ty_json_integer(r->counts.events));
 	return o;
 }
 
-int ty_report_json(struct run *r, char *err)
+json_t *ty_report_object(const struct run *r, const bool *only)
 {
 	json_t *root = json_object(), *sites = json_array();
 	size_t n = ty_listed(r, SIZE_MAX);
 	ty_json_set(root, "tarry", tarry_json(r));
 	ty_json_set(root, "requests", requests_json(r));
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(sites, site_json(r, r->rank[i]));
+		if (!only || only[r->rank[i]])
+			json_array_append_new(sites, site_json(r, r->rank[i]));
 	ty_json_set(root, "sites", sites);
 	ty_json_set(root, "running", rest_json(r, &r->res.running));
 	json_t *held = rest_json(r, &r->res.site[TY_SITE_HELD]);
 	ty_json_set(held, "total_ns", ty_json_integer(r->sites.v[TY_SITE_HELD].total));
+	ty_json_set(held, "behind", behind_json(r));
 	ty_json_set(root, "held_up", held);
 	ty_json_set(root, "losses", losses_json(r));
 	ty_json_set(root, "coverage", coverage_json(r));
 	ty_json_set(root, "operations", operations_json(r));
 	ty_json_set(root, "processes", processes_json(r));
+	json_t *orders = ty_orders_state(r);
+	ty_json_set(root, "orders", orders ? orders : json_null());
+	return root;
+}
+
+int ty_report_json(struct run *r, char *err)
+{
+	json_t *root = ty_report_object(r, NULL);
 	int e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
 	json_decref(root);
 	putchar('\n');

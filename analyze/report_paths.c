@@ -27,12 +27,15 @@ static int print_line(void *arg, const struct ty_line *l)
 		return 0;
 	}
 	const char *file = l->symbol ? l->symbol->file : NULL;
-	fprintf(p->out, "      %-60s", ty_fmt_fit(fit, sizeof fit, ty_line_name(p->r, l, name), 60));
+	const char *inlined = l->inlined ? "  (inlined)" : "";
+	ty_fmt_fit(fit, sizeof fit, ty_line_name(p->r, l, name), 60);
 	if (file && l->symbol->line)
-		fprintf(p->out, "  %s:%u", ty_fmt_fit(where, sizeof where, file, 48), l->symbol->line);
+		fprintf(p->out, "      %-60s  %s:%u%s\n", fit, ty_fmt_fit(where, sizeof where, file, 48), l->symbol->line,
+			inlined);
 	else if (l->symbol && l->symbol->function)
-		fprintf(p->out, "  %s", ty_module_name(&p->r->t, l->frame->module));
-	fprintf(p->out, "%s\n", l->inlined ? "  (inlined)" : "");
+		fprintf(p->out, "      %-60s  %s%s\n", fit, ty_module_name(&p->r->t, l->frame->module), inlined);
+	else
+		fprintf(p->out, "      %s%s\n", fit, inlined);
 	return 0;
 }
 
@@ -43,8 +46,8 @@ void ty_text_paths(const struct run *r, FILE *out)
 		[TY_PATH_LEAF] = "only the caller: the stack's bounds are not known",
 		[TY_PATH_MISS] = "cut: the unwind rules came too late",
 	};
-	size_t n = ty_listed(r, TOP);
-	for (size_t i = 0; i < n; i++) {
+	size_t n = ty_listed(r, TOP), inside = ty_ranked_inside(r);
+	for (size_t i = 0; i < n && i < inside; i++) {
 		uint32_t k = r->rank[i];
 		char share[TY_FMT];
 		struct printer p = { r, out, 0, 0 };
@@ -73,9 +76,9 @@ static void text_cover(const struct run *r, FILE *out)
 	fprintf(out, "call paths: %s complete", ty_fmt_percent(a, due ? (double)c[TY_PATH_COMPLETE] / of : 1));
 	fprintf(out, ", %s cut", ty_fmt_percent(a, (double)c[TY_PATH_CUT] / of));
 	fprintf(out, ", %s caller only", ty_fmt_percent(a, (double)c[TY_PATH_LEAF] / of));
-	fprintf(out, ", %s without rules, of %s waits", ty_fmt_percent(a, (double)c[TY_PATH_MISS] / of),
-		ty_fmt_count(b, due));
-	fprintf(out, "; not taken for %s short ones\n", ty_fmt_count(a, c[TY_PATH_NOT_TAKEN]));
+	fprintf(out, ", %s without rules, of %s wait%s", ty_fmt_percent(a, (double)c[TY_PATH_MISS] / of),
+		ty_fmt_count(b, due), ty_fmt_s(due));
+	fprintf(out, "; not taken for %s short one%s\n", ty_fmt_count(a, c[TY_PATH_NOT_TAKEN]), ty_fmt_s(c[TY_PATH_NOT_TAKEN]));
 }
 
 static void text_unseen(const struct run *r, FILE *out)
@@ -87,18 +90,20 @@ static void text_unseen(const struct run *r, FILE *out)
 		return;
 	}
 	double of = u->wall ? (double)u->wall : 1;
-	fprintf(out, "unseen waiting: %s", ty_fmt_ns(a, (double)u->unseen));
-	fprintf(out, ", %s of %" PRIu64 " threads' time", ty_fmt_percent(a, (double)u->unseen / of), u->threads);
+	fprintf(out, "unseen waiting%s: %s", r->from || r->to != UINT64_MAX ? " (of the whole recording)" : "",
+		ty_fmt_ns(a, (double)u->unseen));
+	fprintf(out, ", %s of %" PRIu64 " thread%s time", ty_fmt_percent(a, (double)u->unseen / of), u->threads,
+		u->threads == 1 ? "'s" : "s'");
 	fprintf(out, " (%s on a CPU", ty_fmt_percent(a, (double)u->cpu / of));
-	fprintf(out, ", %s waiting for one", ty_fmt_percent(a, (double)u->runq / of));
+	fprintf(out, ", %s waiting for one, in part inside waits", ty_fmt_percent(a, (double)u->runq / of));
 	fprintf(out, ", %s in recorded waits)\n", ty_fmt_percent(b, (double)u->waits / of));
 }
 
-/* What the recorder itself lost, for which it keeps an object of numbers. */
-static bool recorder_losses(const struct run *r, FILE *out)
+const char *ty_recorder_loss_what(const char *name)
 {
 	static const struct { const char *name, *what; } known[] = {
 		{ "bad_record", "records that made no sense" },
+		{ "bad_bytes", "bytes of records from such a one on in its thread, not read" },
 		{ "no_memory", "events dropped by the recorder: no memory" },
 		{ "path_missed", "paths whose frames never came" },
 		{ "no_slot", "events of threads beyond the arena's thread slots" },
@@ -108,20 +113,26 @@ static bool recorder_losses(const struct run *r, FILE *out)
 		{ "rows_no_room", "modules without unwind rules: the arena was full" },
 		{ "other_version", "processes with another version of the library, not recorded" },
 	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].what;
+	return "";
+}
+
+/* What the recorder itself lost, for which it keeps an object of numbers. */
+static bool recorder_losses(const struct run *r, FILE *out)
+{
 	const char *text = ty_store_meta(r->store, "losses.recorder");
 	json_t *o = text ? json_loads(text, 0, NULL) : NULL, *v;
 	const char *key;
 	bool any = false;
 	char a[TY_FMT];
 	json_object_foreach(o, key, v) {
-		const char *what = "";
 		if (json_integer_value(v) <= 0)
 			continue;
 		any = true;
-		for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-			if (!strcmp(known[i].name, key))
-				what = known[i].what;
-		fprintf(out, "%-14s %14s  %s\n", key, ty_fmt_count(a, (uint64_t)json_integer_value(v)), what);
+		fprintf(out, "%-14s %14s  %s\n", key, ty_fmt_count(a, (uint64_t)json_integer_value(v)),
+			ty_recorder_loss_what(key));
 	}
 	json_decref(o);
 	return any;
@@ -136,11 +147,12 @@ void ty_text_losses(const struct run *r, FILE *out)
 	text_cover(r, out);
 	text_unseen(r, out);
 	if (c->open_waits) {
-		fprintf(out, "in progress at the end: %s waits", ty_fmt_count(a, c->open_waits));
+		fprintf(out, "in progress at the end: %s wait%s", ty_fmt_count(a, c->open_waits), ty_fmt_s(c->open_waits));
 		fprintf(out, ", %s so far; in no total above\n", ty_fmt_ns(b, (double)c->open_ns));
 	}
 	if (r->rule != TY_RULE_NONE)
-		fprintf(out, "requests: overlap %" PRIu64 ", unfinished %" PRIu64 ", late sends %" PRIu64 "\n",
+		fprintf(out, "requests: overlap %" PRIu64 " (waits at the same time), unfinished %" PRIu64
+			" (begun, not answered), late sends %" PRIu64 " (seen after their request was over)\n",
 			c->overlap + c->negative, c->unfinished, c->late);
 	const char *const *names = ty_store_losses(r->store, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -152,11 +164,9 @@ void ty_text_losses(const struct run *r, FILE *out)
 	}
 	if (recorder_losses(r, out))
 		any = true;
-	if (r->stragglers) {
-		any = true;
-		fprintf(out, "%-14s %14s  events that reached the store out of order\n", "stragglers",
-			ty_fmt_count(a, r->stragglers));
-	}
 	if (!any)
 		fprintf(out, "nothing was lost\n");
+	if (r->stragglers)
+		fprintf(out, "%-14s %14s  events that reached the store late; all were read, out of order\n", "stragglers",
+			ty_fmt_count(a, r->stragglers));
 }

@@ -17,21 +17,27 @@ static void fail(struct ty_cut *c, int e)
 
 /* ---- parts ---- */
 
-static void fold_add(struct ty_cut *c, struct ty_req *q, const struct ty_part *p)
+static void fold_sum(struct ty_cut *c, struct ty_req *q, const struct ty_fold *f)
 {
-	uint64_t ns = p->end - p->begin;
-	fail(c, ty_site_stat(&c->r->sites.v[p->site], ns));
 	for (size_t i = 0; i < q->nfold; i++)
-		if (q->fold[i].site == p->site) {
-			q->fold[i].ns += ns;
-			q->fold[i].waits++;
+		if (q->fold[i].site == f->site) {
+			q->fold[i].ns += f->ns;
+			q->fold[i].waits += f->waits;
 			return;
 		}
 	if (TY_RESERVE(q->fold, q->fold_cap, q->nfold + 1, (size_t)16)) {
 		fail(c, -ENOMEM);
 		return;
 	}
-	q->fold[q->nfold++] = (struct ty_fold){ .ns = ns, .site = p->site, .waits = 1 };
+	q->fold[q->nfold++] = *f;
+}
+
+static void fold_add(struct ty_cut *c, struct ty_req *q, const struct ty_part *p)
+{
+	uint64_t ns = p->end - p->begin;
+	if (!c->times_only)
+		fail(c, ty_site_stat(&c->r->sites.v[p->site], ns));
+	fold_sum(c, q, &(struct ty_fold){ .ns = ns, .site = p->site, .waits = 1 });
 }
 
 /* Sums up the oldest parts of a request that has very many.  Their waits are
@@ -113,6 +119,7 @@ static void give_back(struct ty_cut *c, struct ty_req *q, uint64_t at, struct ty
 static void set_held(struct ty_req *q, uint64_t at)
 {
 	q->held = true;
+	q->held_by = q->carrier;
 	q->since = at > q->since ? at : q->since;
 }
 
@@ -120,8 +127,10 @@ static void set_carried(struct ty_cut *c, struct ty_req *q, uint64_t at)
 {
 	if (at < q->since)
 		at = q->since;
-	if (q->held)
+	if (q->held) {
 		push(c, q, TY_SITE_HELD, TY_NONE, q->since, at);
+		ty_behind_held(c, q, q->held_by, q->since, at);
+	}
 	q->held = false;
 	q->since = at;
 }
@@ -184,6 +193,7 @@ void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at)
 	detach(c, q, at);
 	give_back(c, q, at, again);
 	q->held = true;
+	q->held_by = TY_NONE;
 	q->since = at;
 }
 
@@ -219,7 +229,9 @@ static struct ty_req *new_req(struct ty_cut *c, uint32_t thread, uint64_t at)
 	}
 	struct ty_req keep = *q;
 	*q = (struct ty_req){ .begin = at, .since = at, .carrier = TY_NONE, .thread = thread, .cls = TY_NONE,
-			      .part = keep.part, .cap = keep.cap, .fold = keep.fold, .fold_cap = keep.fold_cap };
+			      .next_cls = TY_NONE,
+			      .part = keep.part, .cap = keep.cap, .fold = keep.fold, .fold_cap = keep.fold_cap,
+			      .behind = keep.behind, .behind_cap = keep.behind_cap };
 	q->all_next = c->all;
 	if (c->all)
 		c->all->all_prev = q;
@@ -265,27 +277,29 @@ static void row_add(struct ty_cut *c, uint32_t *n, uint32_t site, uint64_t ns)
 	c->x[site] += ns;
 }
 
-/* With thousands of sites most of their statistics are far from the core: a
- * site is asked for four parts ahead, its bucket of that duration two ahead. */
+/* With thousands of sites most of their statistics are far from the core: they
+ * are asked for four parts ahead. */
 static void prefetch(const struct ty_site *v, const struct ty_part *p, size_t left)
 {
 	if (left > 4) {
-		__builtin_prefetch(&v[p[4].site], 1);
-		__builtin_prefetch(&v[p[4].site].sketch.oct[ty_sketch_octave_of(p[4].end - p[4].begin)]);
+		const struct ty_site *s = &v[p[4].site];
+		ty_prefetch(&s->sq);
+		ty_prefetch(&s->nlate);
+		ty_prefetch(&s->late[TY_LATE - 1]);
 	}
-	if (left > 2)
-		ty_sketch_prefetch(&v[p[2].site].sketch, p[2].end - p[2].begin);
 }
 
 /* The row of an answered request, and its waits into their sites' statistics. */
 static void write_row(struct ty_cut *c, struct ty_req *q)
 {
-	struct ty_row row = { .end = q->last, .latency = q->last - q->begin, .cls = q->cls };
+	struct ty_row row = { .end = q->last, .latency = ty_req_latency(q), .cls = q->cls };
 	uint64_t sum = 0;
 	for (size_t i = 0; i < q->firm; i++) {
 		uint64_t ns = q->part[i].end - q->part[i].begin;
-		prefetch(c->r->sites.v, &q->part[i], q->firm - i);
-		fail(c, ty_site_stat(&c->r->sites.v[q->part[i].site], ns));
+		if (!c->times_only) {
+			prefetch(c->r->sites.v, &q->part[i], q->firm - i);
+			fail(c, ty_site_stat(&c->r->sites.v[q->part[i].site], ns));
+		}
 		row_add(c, &row.n, q->part[i].site, ns);
 	}
 	for (size_t i = 0; i < q->nfold; i++)
@@ -303,6 +317,7 @@ static void write_row(struct ty_cut *c, struct ty_req *q)
 	if (c->r->request)
 		c->r->request(c->r->request_arg, q);
 	fail(c, ty_ledger_add(&c->r->rows, &row, c->touched, c->xs));
+	ty_behind_row(c, q, &row);
 }
 
 static bool wanted(struct ty_cut *c, const struct ty_req *q)
@@ -312,13 +327,50 @@ static bool wanted(struct ty_cut *c, const struct ty_req *q)
 	return in > 0;
 }
 
-static void retire(struct ty_cut *c, struct ty_req *q)
+static void finished(struct ty_cut_counts *n, const struct ty_req *q)
+{
+	uint64_t l = ty_req_latency(q);
+	bool first = !n->finished++;
+	n->earliest = first || q->begin < n->earliest ? q->begin : n->earliest;
+	n->latest = q->last > n->latest ? q->last : n->latest;
+	n->fastest = first || l < n->fastest ? l : n->fastest;
+	n->slowest = l > n->slowest ? l : n->slowest;
+}
+
+void ty_req_book(struct ty_cut *c, struct ty_req *q)
 {
 	struct run *r = c->r;
+	if (q->answered)
+		finished(&r->counts, q);
 	if (q->counted && !q->answered)
 		r->counts.unfinished++;
 	else if (q->counted && (!r->where || wanted(c, q)))
 		write_row(c, q);
+}
+
+void ty_req_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q)
+{
+	for (size_t i = 0; i < q->firm; i++) {
+		if (TY_RESERVE(to->part, to->cap, to->n + 1, (size_t)16)) {
+			fail(c, -ENOMEM);
+			return;
+		}
+		to->part[to->n++] = q->part[i];
+		to->firm = to->n;
+		if (to->n >= FOLD)
+			fold(c, to);
+	}
+	for (size_t i = 0; i < q->nfold; i++)
+		fold_sum(c, to, &q->fold[i]);
+	ty_behind_merge(c, to, q);
+}
+
+static void retire(struct ty_cut *c, struct ty_req *q)
+{
+	if (q->txn)
+		ty_txn_retire(c, q);
+	else
+		ty_req_book(c, q);
 	if (q->all_prev)
 		q->all_prev->all_next = q->all_next;
 	else
@@ -363,9 +415,14 @@ void ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at)
 	}
 	if (q->held && q->since < at)
 		push(c, old, TY_SITE_HELD, TY_NONE, q->since, at);
+	ty_behind_split(q, at);
 	q->n = k;
 	q->firm = 0;
 	old->cls = q->cls;
+	old->txn = q->txn;
+	q->cls = q->next_at >= at ? q->next_cls : TY_NONE;
+	q->next_cls = TY_NONE;
+	q->txn = NULL;
 	for (size_t i = 0; i < q->nfold; i++)
 		if (!TY_RESERVE(old->fold, old->fold_cap, old->nfold + 1, (size_t)16))
 			old->fold[old->nfold++] = q->fold[i];
@@ -428,6 +485,7 @@ void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 	const struct ty_part part = { .begin = b > q->since ? b : q->since, .end = ev->end, .site = site,
 				      .thread = ev->thread };
 	push_wait(c, q, false, &part);
+	ty_behind_wait(c, ev, site);
 	if (q->answered && q->n - q->firm >= FOLD)
 		ty_req_close(c, q); /* thousands of waits after an answer are no longer part of it */
 }

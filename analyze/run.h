@@ -3,7 +3,7 @@
  * One report: options, what was read, what each pass found.  A pass is
  * int ty_pass_x(struct run *, char *err): it reads fields that earlier passes
  * filled, fills its own, prints nothing, has no globals; 0 or negative errno.
- * The list of passes stands in report.c. */
+ * Each command lists its passes in its own file: report.c, tree.c, ... */
 #ifndef TY_RUN_H
 #define TY_RUN_H
 
@@ -15,7 +15,13 @@
 #include "common/store.h"
 #include "tarry/arena.h"
 
-enum ty_rule { TY_RULE_AUTO, TY_RULE_SOCKET, TY_RULE_MARKER, TY_RULE_SITE, TY_RULE_NONE };
+enum ty_rule { TY_RULE_AUTO, TY_RULE_SOCKET, TY_RULE_MARKER, TY_RULE_SITE, TY_RULE_NONE, TY_RULE_TRANSACTION };
+
+/* Does the rule follow connections? */
+static inline bool ty_rule_connections(enum ty_rule rule)
+{
+	return rule == TY_RULE_AUTO || rule == TY_RULE_SOCKET || rule == TY_RULE_TRANSACTION;
+}
 
 struct ty_options {
 	const char *store;
@@ -57,6 +63,9 @@ struct ty_cut_counts {
 	uint64_t accepted, inherited; /* connections */
 	uint64_t begun;               /* requests of any outcome */
 	uint64_t left_out;            /* by --where */
+	/* of all finished ones that were read, whatever the window and the filters */
+	uint64_t finished, earliest, latest, fastest, slowest;
+	uint64_t statements, think_ns; /* of transactions: their parts, and the time between those */
 	uint64_t open_waits, open_ns; /* in progress at the end */
 	uint64_t first, last;         /* ends of the first and last event */
 };
@@ -69,7 +78,12 @@ struct ty_unseen { uint64_t threads, wall, cpu, runq, waits, unseen; };
 enum ty_path_kind { TY_PATH_COMPLETE, TY_PATH_CUT, TY_PATH_LEAF, TY_PATH_MISS, TY_PATH_NOT_TAKEN, TY_PATH_KINDS };
 
 struct ty_share { double share, se, tail, mean; }; /* mean: ns a request */
-struct ty_class_stat { uint32_t label; uint64_t count; double mean, var; };
+struct ty_class_stat {
+	uint32_t label;    /* TY_NONE: those without a class */
+	uint64_t count, p99;
+	double mean, var;
+	double time;       /* part of all requests' time */
+};
 
 /* Filled by variance.c. */
 struct ty_result {
@@ -80,16 +94,27 @@ struct ty_result {
 	struct ty_share *site; /* [sites.n] */
 	struct ty_share running;
 	double sum;          /* of all shares and running */
-	struct ty_class_stat *cls;
-	size_t ncls;
-	double between;      /* share of variance between classes */
+	struct ty_class_stat *cls; /* most time first */
+	size_t ncls;         /* 0: no request has a class */
+	double var_between, var_within; /* var is their sum */
 };
 
 struct ty_req;
+struct ty_ev;
+
+/* What looks at the same events as the cut, so that they are read and unpacked once. */
+struct ty_also {
+	/* Before the first event of each cut, of which there may be two (ty_pass_cut); whole: they come from the start of
+	 * the recording whatever the window. */
+	int (*begin)(void *arg, bool whole, char *err);
+	int (*events)(void *arg, const struct ty_ev *ev, size_t n, char *err);
+	void *arg;
+};
 
 struct run {
 	struct ty_options opt;
 	enum ty_rule rule;      /* in force; AUTO until the cut has decided */
+	bool found_none;        /* NONE because AUTO saw nothing, not because somebody said so */
 	char *rule_text;        /* TEXT of site:TEXT, owned */
 	struct ty_store *store; /* NULL in tests */
 	uint64_t from, to;      /* CLOCK_MONOTONIC ns */
@@ -106,6 +131,10 @@ struct run {
 	struct ty_unseen unseen;
 	uint64_t cover[TY_PATH_KINDS]; /* waits in the window */
 	struct ty_result res;
+	/* as rows and res, of held-up requests behind the waits of others (behind.c); no rows: nothing was held up */
+	bool want_behind;
+	struct ty_ledger behind_rows;
+	struct ty_result behind;
 	uint32_t *rank;         /* sites in the order of the report */
 	size_t nrank;
 	void (*progress)(void *arg, double done);
@@ -113,12 +142,21 @@ struct run {
 	/* every counted request when it is complete (cut.h), NULL: nobody asks */
 	void (*request)(void *arg, const struct ty_req *q);
 	void *request_arg;
+	struct ty_also also; /* NULL in it: nobody looks */
 };
+
+/* When the recording ended, or its last event so far, after the cut. */
+uint64_t ty_run_end(const struct run *r);
 
 int ty_pass_load(struct run *r, char *err);
 int ty_pass_names(struct run *r, char *err);
 int ty_pass_cut(struct run *r, char *err);
+int ty_pass_left(struct run *r, char *err); /* -ENODATA: a window or a filter left no request */
+int ty_none_left(const struct run *r, char *err); /* says so; -ENODATA */
 int ty_pass_variance(struct run *r, char *err);
+int ty_pass_behind(struct run *r, char *err);
+/* Sites that requests were held up behind, largest share of either sign first, at most `most`; returns how many. */
+size_t ty_behind_rank(const struct run *r, uint32_t *site, size_t most);
 int ty_pass_cover(struct run *r, char *err);
 int ty_pass_rank(struct run *r, char *err);
 int ty_report_text(struct run *r, char *err);
@@ -143,14 +181,15 @@ static inline bool ty_class_socket(unsigned cls)
 /* What descriptor `fd` meant at a time; NULL: not known. */
 const struct ty_descriptor *ty_descriptor_at(const struct ty_tables *t, uint32_t process, uint64_t fd, uint64_t when);
 
-/* Parses a rule into r->rule and r->rule_text; -EINVAL. */
-int ty_rule_parse(struct run *r, const char *text, char *err);
 const char *ty_rule_name(enum ty_rule rule);
 /* "2.5s", "300ms", "2" from `start` on; a whole number of at least 1e9: CLOCK_MONOTONIC ns.  -EINVAL. */
 int ty_time_parse(const char *text, uint64_t start, uint64_t *ret);
 
 /* Over requests already in r->rows; separate from the pass for tests. */
 int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res);
+/* With each site counted as map[site]: all sums are linear in the times of sites. */
+int ty_variance_as(struct ty_ledger *rows, const uint32_t *map, size_t nsites, double tail, struct ty_result *res);
+int ty_classes(const struct ty_ledger *rows, struct ty_result *res); /* a part of it: res->mean is there */
 void ty_result_free(struct ty_result *res);
 
 #endif

@@ -34,7 +34,10 @@ int ty_sites_init(struct ty_sites *s, enum ty_by by, const uint32_t *group, size
 void ty_sites_free(struct ty_sites *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		ty_sketch_free(&s->v[i].sketch);
+		if (s->v[i].sketch) {
+			ty_sketch_free(s->v[i].sketch);
+			free(s->v[i].sketch);
+		}
 	free(s->v);
 	free(s->head);
 	free(s->by_op);
@@ -83,8 +86,11 @@ static int grow_slots(struct ty_sites *s)
 int64_t ty_sites_object(struct ty_sites *s, const struct ty_ev *ev, uint64_t object, uint32_t space)
 {
 	struct ty_object_slot *o = find(s->slot, s->slots, object, space, ev->cls);
-	if (o->site)
+	if (o->site) {
+		struct ty_site *known = &s->v[o->site - 1];
+		known->ops = known->ops || known->op != ev->op;
 		return o->site - 1;
+	}
 	if (s->used * 2 >= s->slots) {
 		if (grow_slots(s))
 			return -ENOMEM;
@@ -96,6 +102,17 @@ int64_t ty_sites_object(struct ty_sites *s, const struct ty_ev *ev, uint64_t obj
 	*o = (struct ty_object_slot){ .object = object, .space = space, .cls = ev->cls, .site = (uint32_t)k + 1 };
 	s->used++;
 	return k;
+}
+
+int ty_site_settle(struct ty_site *s)
+{
+	int e = 0;
+	if (s->nlate && !s->sketch && !(s->sketch = calloc(1, sizeof *s->sketch)))
+		e = -ENOMEM;
+	for (unsigned i = 0; !e && i < s->nlate; i++)
+		e = ty_sketch_count(s->sketch, s->late[i]);
+	s->nlate = 0;
+	return e;
 }
 
 double ty_site_mean(const struct ty_site *s)
@@ -114,6 +131,8 @@ double ty_site_sd(const struct ty_site *s)
 
 uint64_t ty_site_p99(const struct ty_site *s)
 {
-	uint64_t p = ty_sketch_quantile(&s->sketch, 0.99);
+	if (s->waits < 100)
+		return s->max; /* exact: no value but the last has 99 % at or below it */
+	uint64_t p = s->sketch ? ty_sketch_quantile(s->sketch, 0.99) : 0;
 	return p < s->max ? p : s->max; /* the middle of the last bucket may lie beyond all values */
 }

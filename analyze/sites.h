@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/prefetch.h"
 #include "analyze/sketch.h"
 #include "common/store.h"
 
@@ -21,24 +22,30 @@ enum {
 	TY_GROUP_NO_PATH = UINT32_MAX /* group of paths that were not taken */
 };
 #define TY_NONE UINT32_MAX
+#define TY_LATE 30u
 
 struct ty_site {
-	/* what every wait touches comes first */
-	unsigned __int128 sq; /* sum of squares, ns^2, of the waits counted next: */
-	/* waits inside requests, clipped to them; without requests: all waits */
-	uint64_t waits, total, max;
-	/* all waits that ended in the window */
-	uint64_t waits_all, total_all;
-	/* the object most often waited for (majority vote), and when */
-	uint64_t object;
-	uint32_t votes, object_thread;
-	uint64_t object_end;
+	/* what every wait touches comes first: which it is, */
 	uint32_t next; /* chain of keys of one group */
 	uint16_t op;   /* by site, operation, object: its operation; by function: the first one seen */
 	uint8_t cls;
 	bool objects;  /* more than one was seen */
+	/* the object most often waited for (majority vote), and when, */
+	uint32_t votes, object_thread;
+	uint64_t object;
+	uint64_t object_end;
+	/* all waits that ended in the window */
+	uint64_t waits_all, total_all;
+	/* waits inside requests, clipped to them; without requests: all waits */
+	unsigned __int128 sq; /* sum of squares, ns^2 */
+	uint64_t waits, total, max;
 	uint32_t path; /* one path of the key; by operation and object: of the first wait */
-	struct ty_sketch sketch;
+	uint8_t nlate;
+	bool ops;      /* by object: more than one operation */
+	struct ty_sketch *sketch; /* NULL: all are late */
+	/* Buckets of waits that are not in the sketch yet: with thousands of sites
+	 * each bucket is a line that nobody has, and many at once are fetched at once. */
+	uint16_t late[TY_LATE];
 };
 
 struct ty_sites {
@@ -77,16 +84,20 @@ static inline int64_t ty_sites_key(struct ty_sites *s, const struct ty_ev *ev)
 	return k ? k - 1 : ty_sites_add(s, ev, &s->head[g]);
 }
 
-/* Key of an event that comes soon: brings it near. */
-static inline void ty_sites_prefetch(const struct ty_sites *s, const struct ty_ev *ev)
+/* Key of an event that comes soon: brings it near, and returns the likely one + 1; 0: not known. */
+static inline uint32_t ty_sites_prefetch(const struct ty_sites *s, const struct ty_ev *ev)
 {
 	uint32_t g = ev->path < s->npaths ? s->group[ev->path] : TY_GROUP_NO_PATH;
 	uint32_t k = g != TY_GROUP_NO_PATH && s->by <= TY_BY_FUNCTION ? s->head[g] : 0;
 	if (k) {
-		__builtin_prefetch(&s->v[k - 1], 1);
-		__builtin_prefetch((const char *)&s->v[k - 1] + 64, 1);
+		ty_prefetch(&s->v[k - 1]);
+		ty_prefetch(&s->v[k - 1].total_all);
 	}
+	return k;
 }
+
+/* The late ones into the sketch, before it is looked at; 0 or -ENOMEM. */
+int ty_site_settle(struct ty_site *s);
 
 /* One wait's duration into the statistics of its site; 0 or -ENOMEM. */
 static inline int ty_site_stat(struct ty_site *s, uint64_t ns)
@@ -96,7 +107,8 @@ static inline int ty_site_stat(struct ty_site *s, uint64_t ns)
 	s->sq += (unsigned __int128)ns * ns;
 	if (ns > s->max)
 		s->max = ns;
-	return ty_sketch_add(&s->sketch, ns);
+	s->late[s->nlate++] = ty_sketch_bucket(ns);
+	return s->nlate < TY_LATE ? 0 : ty_site_settle(s);
 }
 
 static inline void ty_site_vote(struct ty_site *s, const struct ty_ev *ev)
@@ -117,6 +129,6 @@ static inline void ty_site_vote(struct ty_site *s, const struct ty_ev *ev)
 
 double ty_site_mean(const struct ty_site *s);
 double ty_site_sd(const struct ty_site *s); /* population */
-uint64_t ty_site_p99(const struct ty_site *s); /* within 1/128 */
+uint64_t ty_site_p99(const struct ty_site *s); /* within 1/128; of a settled site */
 
 #endif

@@ -27,16 +27,16 @@ static inline unsigned ty_sketch_sub_of(uint64_t v, unsigned k)
 {
 	return k ? (unsigned)(v >> (k - 1)) - TY_SKETCH_SUB : (unsigned)v;
 }
-static inline void ty_sketch_prefetch(const struct ty_sketch *s, uint64_t v)
+/* A number for the bucket of a value. */
+static inline uint16_t ty_sketch_bucket(uint64_t v)
 {
 	unsigned k = ty_sketch_octave_of(v);
-	if (s->oct[k])
-		__builtin_prefetch(&s->oct[k][ty_sketch_sub_of(v, k)], 1);
+	return (uint16_t)(k * TY_SKETCH_SUB + ty_sketch_sub_of(v, k));
 }
 
-static inline int ty_sketch_add(struct ty_sketch *s, uint64_t v)
+static inline int ty_sketch_count(struct ty_sketch *s, uint16_t bucket)
 {
-	unsigned k = ty_sketch_octave_of(v), sub = ty_sketch_sub_of(v, k);
+	unsigned k = bucket / TY_SKETCH_SUB, sub = bucket % TY_SKETCH_SUB;
 	if (__builtin_expect(!s->oct[k], 0)) {
 		int r = ty_sketch_octave(s, k);
 		if (r)
@@ -45,6 +45,11 @@ static inline int ty_sketch_add(struct ty_sketch *s, uint64_t v)
 	s->oct[k][sub] += s->oct[k][sub] != UINT32_MAX;
 	s->n++;
 	return 0;
+}
+
+static inline int ty_sketch_add(struct ty_sketch *s, uint64_t v)
+{
+	return ty_sketch_count(s, ty_sketch_bucket(v));
 }
 
 int ty_sketch_merge(struct ty_sketch *into, const struct ty_sketch *from);

@@ -12,7 +12,9 @@
 
 struct conn {
 	struct ty_req *req; /* open request */
+	struct ty_txn *txn; /* rule transaction: what its statements belong to, NULL: none yet */
 	uint32_t refs;      /* slots that mean it */
+	uint8_t state;      /* enum ty_session_state as last told */
 };
 
 enum state { UNKNOWN, ACCEPTED, CONNECTED, OTHER };
@@ -45,10 +47,30 @@ static int by_time(const void *a, const void *b)
 	return (int)x->end - (int)y->end;
 }
 
+/* Rule transaction: the statement in hand goes on with what the one before began
+ * if the session was not idle in between. */
+static void statement(struct ty_cut *c, struct conn *k)
+{
+	if (c->r->rule != TY_RULE_TRANSACTION || k->req->txn)
+		return;
+	if (k->state == TY_SESSION_IDLE)
+		ty_txn_over(c, &k->txn, true);
+	ty_txn_join(c, &k->txn, k->req);
+}
+
+/* No more comes on this connection. */
+static void conn_end(struct ty_cut *c, struct conn *k)
+{
+	if (k->req)
+		statement(c, k);
+	ty_txn_over(c, &k->txn, k->state == TY_SESSION_IDLE);
+}
+
 static void conn_put(struct ty_cut *c, struct conn *k)
 {
 	if (!k || --k->refs)
 		return;
+	conn_end(c, k);
 	if (k->req)
 		ty_req_close(c, k->req);
 	free(k);
@@ -301,6 +323,7 @@ static void sent(struct ty_cut *c, struct conn *k, const struct ty_ev *ev, uint3
 		ty_cut_wait(c, ev, site);
 		return;
 	}
+	statement(c, k);
 	/* Another thread has already received the next request while this send was returning. */
 	if (q->nagain && q->again_thread != ev->thread)
 		for (uint32_t i = 0; i < q->nagain; i++)
@@ -379,6 +402,30 @@ void ty_socket_event(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 		if (s && slot_accept(c, s, ev->end))
 			c->r->counts.accepted++;
 	}
+}
+
+void ty_socket_mark(struct ty_cut *c, const struct ty_ev *ev)
+{
+	uint32_t process = c->th[ev->thread].process;
+	struct slot *s = c->socket->p[process].ended ? NULL : slot_get(c, process, ev->object, false);
+	struct conn *k = s ? s->conn : NULL;
+	if (!k)
+		return;
+	if (ev->op == TY_MARK_STATE)
+		k->state = ev->aux <= TY_SESSION_FAILED ? (uint8_t)ev->aux : TY_SESSION_IDLE;
+	else if (ev->op == TY_MARK_CLASS && k->req && ev->end >= k->req->begin) {
+		bool first = k->req->cls == TY_NONE && !k->req->answered;
+		*(first ? &k->req->cls : &k->req->next_cls) = (uint32_t)ev->aux;
+		k->req->next_at = first ? 0 : ev->end;
+	}
+}
+
+void ty_socket_end(struct ty_cut *c)
+{
+	for (size_t i = 0; i < c->r->t.nprocesses; i++)
+		for (size_t j = 0; j < c->socket->p[i].n; j++)
+			if (c->socket->p[i].v[j].conn)
+				conn_end(c, c->socket->p[i].v[j].conn);
 }
 
 void ty_socket_free(struct ty_cut *c)

@@ -16,25 +16,26 @@ struct asked {
 };
 
 static const struct argp_option options[] = {
-	{ "quantile", 'q', "Q", 0, "the slowest are those above the quantile Q percent of latency (default 99)", 1 },
+	{ "quantile", 'q', "Q", 0, "the slowest: those above Q percent (default 99)", 1 },
 	{ "slowest", 'n', "K", 0, "show the K slowest as timelines (default 5)", 1 },
-	{ "top", 'k', "K", 0, "list only the first K causes (default 10; in JSON all)", 1 },
+	{ "top", 'k', "K", 0, "list only the first K causes (default 10)", 1 },
 	{ 0 }
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct asked *a = state->input;
-	int bad = 0;
+	bool many;
 	switch (key) {
 	case ARGP_KEY_INIT: state->child_inputs[0] = &a->opt; break;
-	case 'q': bad = ty_parse_percent(arg, &a->opt.tail); break;
-	case 'n': bad = ty_parse_positive(arg, &a->slowest) || a->slowest > SLOW_MAX; break;
-	case 'k': bad = ty_parse_positive(arg, &a->top); break;
+	case 'q': ty_expected(state, "--quantile", ty_percent(arg, &a->opt.tail), arg); break;
+	case 'n':
+		many = ty_parse_positive(arg, &a->slowest) || a->slowest > SLOW_MAX;
+		ty_expected(state, "--slowest", many ? "a whole number from 1 to 1000" : NULL, arg);
+		break;
+	case 'k': ty_expected(state, "--top", ty_positive(arg, &a->top), arg); break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
-	if (bad)
-		argp_error(state, "'%s' makes no sense there", arg);
 	return 0;
 }
 

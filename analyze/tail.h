@@ -40,6 +40,7 @@ struct ty_slow_wait {
 
 struct ty_slow {
 	uint64_t begin, end;
+	uint64_t latency;          /* less than end - begin: there was think time */
 	uint32_t thread, cls;
 	struct ty_slow_wait *wait; /* in order */
 	size_t waits;

@@ -3,6 +3,7 @@
  * The tail for programs (docs/JSON.md).  Runs in readers. */
 #include "analyze/output.h"
 #include "analyze/json.h"
+#include "analyze/objects.h"
 #include "analyze/tail.h"
 
 #include <inttypes.h>
@@ -59,6 +60,7 @@ static json_t *wait_json(const struct ty_tail *t, const struct ty_slow *s, const
 	ty_json_set(o, "function", ty_json_text(ty_site_function(r, w->part.site, buf)));
 	ty_json_set(o, "thread", w->part.thread < r->t.nthreads ? ty_json_integer(r->t.threads[w->part.thread].tid) : json_null());
 	ty_json_set(o, "object", w->found ? json_string(object) : json_null());
+	ty_json_set(o, "object_name", ty_json_text(w->found ? ty_variable_name(r, w->part.thread, w->object) : NULL));
 	ty_json_set(o, "waker_thread", woken ? ty_json_integer(r->t.threads[w->waker].tid) : json_null());
 	ty_json_set(o, "waker_function", woken && w->waker_path < r->t.npaths
 					 ? ty_json_text(ty_path_function(r, w->waker_path, buf)) : json_null());
@@ -72,7 +74,7 @@ static json_t *slow_json(const struct ty_tail *t, const struct ty_slow *s)
 	const struct ty_thread_info *th = &r->t.threads[s->thread];
 	json_t *o = json_object(), *waits = json_array();
 	ty_json_set(o, "begin_ns", ty_json_integer(s->begin));
-	ty_json_set(o, "latency_ns", ty_json_integer(s->end - s->begin));
+	ty_json_set(o, "latency_ns", ty_json_integer(s->latency));
 	ty_json_set(o, "thread", ty_json_integer(th->tid));
 	ty_json_set(o, "thread_name", ty_json_text(th->name));
 	ty_json_set(o, "class", r->store && s->cls != TY_NONE ? ty_json_text(ty_store_label(r->store, s->cls)) : json_null());
@@ -84,7 +86,7 @@ static json_t *slow_json(const struct ty_tail *t, const struct ty_slow *s)
 	return o;
 }
 
-int ty_tail_json(const struct ty_tail *t, char *err)
+json_t *ty_tail_object(const struct ty_tail *t)
 {
 	static const char *const names[] = { "other_site", "more_waits", "longer_waits" };
 	const struct run *r = t->r;
@@ -128,6 +130,12 @@ int ty_tail_json(const struct ty_tail *t, char *err)
 	ty_json_set(root, "slowest", a = json_array());
 	for (size_t i = 0; i < t->nslow; i++)
 		json_array_append_new(a, slow_json(t, &t->slow[i]));
+	return root;
+}
+
+int ty_tail_json(const struct ty_tail *t, char *err)
+{
+	json_t *root = ty_tail_object(t);
 	int e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17));
 	json_decref(root);
 	putchar('\n');

@@ -59,7 +59,8 @@ static int by_begin(const void *a, const void *b)
 
 static int keep(struct ty_slow *s, const struct ty_req *q)
 {
-	*s = (struct ty_slow){ .begin = q->begin, .end = q->last, .thread = q->thread, .cls = q->cls };
+	*s = (struct ty_slow){ .begin = q->begin, .end = q->last, .latency = ty_req_latency(q),
+				.thread = q->thread, .cls = q->cls };
 	s->wait = calloc(q->firm + 1, sizeof *s->wait);
 	if (!s->wait)
 		return -ENOMEM;
@@ -77,10 +78,10 @@ static int keep(struct ty_slow *s, const struct ty_req *q)
 /* Slowest first; of equal ones the first that ended. */
 static void keep_if_slow(struct ty_tail *t, const struct ty_req *q)
 {
-	uint64_t l = q->last - q->begin;
+	uint64_t l = ty_req_latency(q);
 	size_t i = t->nslow;
 	struct ty_slow s;
-	while (i && t->slow[i - 1].end - t->slow[i - 1].begin < l)
+	while (i && t->slow[i - 1].latency < l)
 		i--;
 	if (i >= t->k)
 		return;

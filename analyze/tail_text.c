@@ -4,10 +4,10 @@
  * the line that sums up the others, and running add up to the excess. */
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "analyze/output.h"
 #include "analyze/fmt.h"
+#include "analyze/orders.h"
 #include "analyze/report.h"
 #include "analyze/tail.h"
 
@@ -16,20 +16,16 @@
 #define SHORT 0.002       /* of a request's latency: waits below that are summed up */
 #define WAKER_MAX 40
 
-static void heading(const char *text)
-{
-	bool bold = isatty(STDOUT_FILENO);
-	printf("\n%s%s%s\n", bold ? "\033[1m" : "", text, bold ? "\033[0m" : "");
-}
-
 static void show_header(const struct ty_tail *t)
 {
 	const struct run *r = t->r;
 	char a[TY_FMT], b[TY_FMT], c[TY_FMT], words[TY_NAME_MAX];
-	printf("tarry tail of %s%s\n", r->opt.store, r->store && ty_store_recording(r->store) ? " (still being recorded)" : "");
-	printf("%s requests", ty_fmt_count(a, t->n));
+	ty_output_title("tail", r->opt.store, r->store && ty_store_recording(r->store));
+	ty_orders_show(r);
+	printf("%s request%s", ty_fmt_count(a, t->n), ty_fmt_s(t->n));
 	if (r->where)
-		printf(" where %s (%s others)", r->where->text, ty_fmt_count(b, r->counts.left_out));
+		printf(" where %s (%s other%s)", r->where->text, ty_fmt_count(b, r->counts.left_out),
+		       ty_fmt_s(r->counts.left_out));
 	printf(", rule %s, mean latency %s\n", ty_rule_name(r->rule), ty_fmt_ns(b, t->mean));
 	printf("the slowest %s took %s or more", ty_fmt_count(a, t->n_tail), ty_fmt_ns(b, (double)t->from));
 	printf(" (above %g %%): %s on average, an excess of %s over the mean\n", t->q * 100, ty_fmt_ns(a, t->mean_tail),
@@ -38,8 +34,8 @@ static void show_header(const struct ty_tail *t)
 	if (doubt)
 		printf("%s\n", doubt);
 	else if (t->n_tail < 20)
-		printf("only %s requests are that slow: what follows is about them and no more (-q)\n",
-		       ty_fmt_count(a, t->n_tail));
+		printf("only %s request%s that slow: what follows is about %s and no more (-q)\n", ty_fmt_count(a, t->n_tail),
+		       t->n_tail == 1 ? " is" : "s are", t->n_tail == 1 ? "it" : "them");
 }
 
 static const char *cause_words(enum ty_cause cause)
@@ -57,11 +53,11 @@ static void percent(double x, unsigned width)
 static void show_site(const struct ty_tail_site *s)
 {
 	char a[TY_FMT], b[TY_FMT], c[64];
-	snprintf(c, sizeof c, "%.2f > %.2f", s->n, s->n_tail);
-	printf("%14s", c);
-	snprintf(c, sizeof c, "%s > %s", s->n > 0 ? ty_fmt_ns(a, s->t / s->n) : "-",
+	snprintf(c, sizeof c, "%.2f -> %.2f", s->n, s->n_tail);
+	printf("%15s", c);
+	snprintf(c, sizeof c, "%s -> %s", s->n > 0 ? ty_fmt_ns(a, s->t / s->n) : "-",
 		 s->n_tail > 0 ? ty_fmt_ns(b, s->t_tail / s->n_tail) : "-");
-	printf("%19s", c);
+	printf("%20s", c);
 	printf(isfinite(s->r2_count) ? "%6.2f" : "     -", s->r2_count);
 	printf(isfinite(s->r2_time) ? "%6.2f" : "     -", s->r2_time);
 }
@@ -70,10 +66,10 @@ static void show_causes(const struct ty_tail *t, const struct ty_tail_labels *na
 {
 	double rest = 0;
 	char buf[1024];
-	heading("Causes: parts of the excess of the slowest requests over the mean");
-	printf("%4s%8s%8s  %-13s%14s%19s%6s%6s  %s\n", "", "part", "+-", "cause", "waits/req", "mean wait", "r2 n", "r2 t",
+	ty_output_heading("Causes: parts of the excess of the slowest requests over the mean");
+	printf("%4s%8s%8s  %-13s%15s%20s%6s%6s  %s\n", "", "part", "+-", "cause", "waits/req", "mean wait", "r2 n", "r2 t",
 	       "where");
-	printf("%4s%8s%8s  %-13s%14s%19s\n", "", "", "", "", "all > slowest", "all > slowest");
+	printf("%4s%8s%8s  %-13s%15s%20s\n", "", "", "", "", "all -> slowest", "all -> slowest");
 	for (size_t i = 0; i < t->causes; i++) {
 		const struct ty_cause_row *c = &t->cause[i];
 		if (i >= top) {
@@ -85,24 +81,26 @@ static void show_causes(const struct ty_tail *t, const struct ty_tail_labels *na
 		percent(c->se, 8);
 		printf("  %-13s", cause_words(c->cause));
 		show_site(&t->site[c->site]);
-		printf("  %s\n", ty_tail_label(names, c->site, WIDTH - 82, buf));
+		printf("  %s\n", ty_tail_label(names, c->site, WIDTH - 84, buf));
 	}
 	if (t->causes > top) {
 		printf("%4s", "");
 		percent(rest, 8);
-		printf("%8s  in %zu more causes (--top)\n", "", t->causes - top);
+		printf("%8s  in %zu more cause%s (--top)\n", "", t->causes - top, ty_fmt_s(t->causes - top));
 	}
 	printf("%4s", "");
 	percent(t->running.share, 8);
 	percent(t->running.se, 8);
 	printf("  running: on a CPU, waiting for one, or waiting where it cannot be seen\n");
+	printf("      part: of the excess.  other site: hardly any other request waits there.  r2 n, r2 t: squared\n"
+	       "      correlation of latency with the number of waits there, and with their time, over all requests.\n");
 }
 
 static void show_repeats(const struct ty_tail *t, const struct ty_tail_labels *names, size_t top)
 {
 	char buf[1024];
 	bool *seen = calloc(t->r->sites.n + 1, sizeof *seen);
-	heading("How often a request waits there: part of the slowest requests, and of the others");
+	ty_output_heading("How often a request waits there: part of the slowest requests, and of the others");
 	printf("%9s", "waits");
 	for (unsigned k = 0; k < TY_REPEATS; k++)
 		printf("%7s", ty_repeat_name(k));
@@ -132,14 +130,14 @@ static void show_repeats(const struct ty_tail *t, const struct ty_tail_labels *n
 
 static const char *waker_words(const struct run *r, const struct ty_slow_wait *w, char buf[1024])
 {
-	char f[TY_NAME_MAX], fit[256];
+	char f[TY_NAME_MAX], fit[256], thread[4 * 20 + 1];
 	const char *function;
 	buf[0] = 0;
 	if (w->waker >= r->t.nthreads)
 		return buf;
 	function = w->waker_path < r->t.npaths ? ty_path_function(r, w->waker_path, f) : "";
-	snprintf(buf, 1024, "woken by %.20s %u%s%s", r->t.threads[w->waker].name, r->t.threads[w->waker].tid,
-		 *function ? " in " : "", ty_fmt_fit(fit, sizeof fit, function, WAKER_MAX));
+	snprintf(buf, 1024, "woken by %s %u%s%s", ty_fmt_fit(thread, sizeof thread, r->t.threads[w->waker].name, 20),
+		 r->t.threads[w->waker].tid, *function ? " in " : "", ty_fmt_fit(fit, sizeof fit, function, WAKER_MAX));
 	return buf;
 }
 
@@ -159,7 +157,7 @@ static int longest_first(const void *a, const void *b)
 /* The shortest duration that is shown one by one. */
 static uint64_t show_from(const struct ty_slow *s)
 {
-	uint64_t least = (uint64_t)((double)(s->end - s->begin) * SHORT);
+	uint64_t least = (uint64_t)((double)s->latency * SHORT);
 	uint64_t *ns = calloc(s->waits + 1, sizeof *ns);
 	for (size_t i = 0; ns && i < s->waits; i++)
 		ns[i] = s->wait[i].part.end - s->wait[i].part.begin;
@@ -175,7 +173,8 @@ static void show_timeline(const struct ty_tail *t, const struct ty_tail_labels *
 {
 	const struct run *r = t->r;
 	uint64_t at = s->begin, least = show_from(s), n = s->summed, ns = s->summed_ns;
-	uint64_t run = s->end - s->begin - s->summed_ns, gap = 0;
+	uint64_t run = s->latency - s->summed_ns, gap = 0;
+	const char *otherwise = s->latency < s->end - s->begin ? "running, or between statements" : "running";
 	char buf[1024], waker[1024], line[2300];
 	for (size_t i = 0; i < s->waits; i++) {
 		const struct ty_part *p = &s->wait[i].part;
@@ -188,8 +187,8 @@ static void show_timeline(const struct ty_tail *t, const struct ty_tail_labels *
 			ns += d;
 			continue;
 		}
-		if ((double)gap >= (double)(s->end - s->begin) * 0.05)
-			show_line((double)(p->begin - gap - s->begin), (double)gap, "running");
+		if ((double)gap >= (double)s->latency * 0.05)
+			show_line((double)(p->begin - gap - s->begin), (double)gap, otherwise);
 		gap = 0;
 		const char *who = waker_words(r, &s->wait[i], waker);
 		unsigned room = *who ? WIDTH - 26 - 2 - (unsigned)strlen(who) : WIDTH - 26;
@@ -198,22 +197,23 @@ static void show_timeline(const struct ty_tail *t, const struct ty_tail_labels *
 	}
 	char a[TY_FMT], b[TY_FMT];
 	if (n)
-		printf("    %10s%10s  in %s shorter waits\n", "", ty_fmt_ns(a, (double)ns), ty_fmt_count(b, n));
+		printf("    %10s%10s  in %s shorter wait%s\n", "", ty_fmt_ns(a, (double)ns), ty_fmt_count(b, n), ty_fmt_s(n));
 	printf("    %10s%10s  running in all\n", "", ty_fmt_ns(a, (double)run));
 }
 
 static void show_slowest(const struct ty_tail *t, const struct ty_tail_labels *names)
 {
 	const struct run *r = t->r;
-	char a[TY_FMT], b[TY_FMT];
-	heading("The slowest requests");
+	char a[TY_FMT], b[TY_FMT], fit[512];
+	ty_output_heading("The slowest requests");
 	for (size_t i = 0; i < t->nslow; i++) {
 		const struct ty_slow *s = &t->slow[i];
 		const struct ty_thread_info *th = &r->t.threads[s->thread];
 		const char *label = r->store && s->cls != TY_NONE ? ty_store_label(r->store, s->cls) : "";
-		printf("%s%s  at %s after the start, thread %u", i ? "\n" : "", ty_fmt_ns(a, (double)(s->end - s->begin)),
+		printf("%s%s  at %s after the start, thread %u", i ? "\n" : "", ty_fmt_ns(a, (double)s->latency),
 		       ty_fmt_ns(b, s->begin > r->start ? (double)(s->begin - r->start) : 0), th->tid);
-		printf(" (%s)%s%s\n", th->name, *label ? ", class " : "", label);
+		printf(" (%s)", ty_fmt_fit(fit, sizeof fit, th->name, 32));
+		printf("%s%s\n", *label ? ", class " : "", ty_fmt_fit(fit, sizeof fit, label, 64));
 		printf("    %10s%10s  %s\n", "offset", "duration", "where");
 		show_timeline(t, names, s);
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/top.h"
+#include "analyze/where_options.h"
 #include "cli/cmd.h"
 
 #define BATCH_WIDTH 132u
@@ -29,30 +30,27 @@ static const struct argp_option options[] = {
 	{ "batch", 'b', NULL, 0, "plain text, one frame after the other", 1 },
 	{ "count", 'n', "N", 0, "end after N frames", 1 },
 	{ "delay", 'd', "SECONDS", 0, "time between frames (default 2)", 1 },
-	{ "window", OPT_WINDOW, "SECONDS", 0, "requests and sites of the last so many seconds (default 5)", 1 },
-	{ "sort", 's', "WHAT", 0, "order of the threads: wait (the default), operation, name, id", 1 },
-	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT, none", 2 },
+	{ "window", OPT_WINDOW, "SECONDS", 0, "requests and sites of the last ones (default 5)", 1 },
+	{ "sort", 's', "WHAT", 0, "wait (the default), operation, name, id", 1 },
+	{ "requests", 'r', "RULE", 0, "auto, socket, transaction, marker, site:TEXT, none", 2 },
 	{ "process", 'p', "PID", 0, "only this process", 2 },
 	{ 0 }
 };
 
-static double seconds(const char *arg, double least, struct argp_state *state)
+static double seconds(const char *option, const char *arg, double least, struct argp_state *state)
 {
 	char *end;
 	double x = strtod(arg, &end);
 	if (end == arg || *end || !(x >= least && x <= 3600))
-		argp_error(state, "'%s' is not a number of seconds from %g to 3600", arg, least);
+		argp_error(state, "%s: '%s' is not a number of seconds from %g to 3600", option, arg, least);
 	return x;
 }
 
-static uint64_t number(const char *arg, struct argp_state *state)
+static uint32_t number(const char *option, const char *arg, struct argp_state *state)
 {
-	char *end;
-	errno = 0;
-	unsigned long v = strtoul(arg, &end, 10);
-	if (*arg < '0' || *arg > '9' || *end || errno || v == 0 || v > INT32_MAX)
-		argp_error(state, "'%s' is not a positive number", arg);
-	return v;
+	uint32_t x = 0;
+	ty_expected(state, option, ty_positive(arg, &x), arg);
+	return x;
 }
 
 static enum ty_top_sort parse_sort(const char *arg, struct argp_state *state)
@@ -71,12 +69,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct ty_options *o = &g->top.run.opt;
 	switch (key) {
 	case 'b': g->batch = true; break;
-	case 'n': g->frames = number(arg, state); break;
-	case 'd': g->delay = seconds(arg, 0.1, state); break;
-	case OPT_WINDOW: g->window = seconds(arg, 1, state); break;
+	case 'n': g->frames = number("--count", arg, state); break;
+	case 'd': g->delay = seconds("--delay", arg, 0.1, state); break;
+	case OPT_WINDOW: g->window = seconds("--window", arg, 1, state); break;
 	case 's': g->top.sort = parse_sort(arg, state); break;
 	case 'r': o->requests = arg; break;
-	case 'p': o->process = (uint32_t)number(arg, state); break;
+	case 'p': o->process = number("--process", arg, state); break;
 	case ARGP_KEY_ARG:
 		if (o->store)
 			argp_error(state, "one store at a time, not also '%s'", arg);
@@ -87,7 +85,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-int ty_top_open(struct ty_top *t, const char *store, char *err)
+static int open_top(struct ty_top *t, const char *store, char *err)
 {
 	t->run.opt.store = store;
 	int e = ty_pass_load(&t->run, err);
@@ -114,7 +112,7 @@ int ty_top_refresh(struct ty_top *t, char *err)
 	return e ? e : ty_top_threads(t);
 }
 
-void ty_top_close(struct ty_top *t)
+static void close_top(struct ty_top *t)
 {
 	ty_top_recent_free(t);
 	if (t->arena)
@@ -181,7 +179,7 @@ int cmd_top(int argc, char **argv)
 	if (!e && !g.batch && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		e = ty_err(err, -ENOTTY, "tarry top needs a terminal; -b prints plain text");
 	if (!e)
-		e = ty_top_open(&g.top, *g.found ? g.found : g.top.run.opt.store, err);
+		e = open_top(&g.top, *g.found ? g.found : g.top.run.opt.store, err);
 	bool usage = e == -EINVAL && g.top.run.store;
 	if (!e)
 		e = g.batch ? batch(&g, err) : ty_top_screen(&g.top, &g.delay, g.frames, err);
@@ -189,6 +187,6 @@ int cmd_top(int argc, char **argv)
 		ty_say("%s", *err ? err : strerror(-e));
 	else if (g.top.ended)
 		ty_say("the recording has ended; `tarry report %s` shows it", g.top.run.opt.store);
-	ty_top_close(&g.top);
+	close_top(&g.top);
 	return !e ? TY_EXIT_OK : usage ? TY_EXIT_USAGE : TY_EXIT_FAIL;
 }

@@ -41,6 +41,7 @@ struct ty_top {
 	uint64_t window;   /* as asked for */
 	bool ended;        /* the recording is over */
 	bool enabled;      /* recording is switched on */
+	bool ordered;      /* waiters are granted in an order, or flushes by a policy, now */
 	enum ty_top_sort sort;
 	struct ty_arena *arena;
 	size_t mapped;     /* bytes of it */
@@ -73,8 +74,6 @@ struct ty_top {
 	size_t pcs, pcs_cap;
 };
 
-int ty_top_open(struct ty_top *t, const char *store, char *err);
-void ty_top_close(struct ty_top *t);
 /* Everything anew; t->ended when the recording is over.  0 or negative errno. */
 int ty_top_refresh(struct ty_top *t, char *err);
 

@@ -33,8 +33,9 @@ int ty_top_attach(struct ty_top *t, char *err)
 static bool read_wait(struct ty_thread *s, struct ty_top_thread *w)
 {
 	for (int i = 0; i < TRIES; i++) {
+		/* pairs with publish() in preload/wait.c, as does the fence below */
 		uint32_t seq = atomic_load_explicit(&s->wait_seq, memory_order_acquire);
-		uint32_t op = atomic_load_explicit(&s->wait_op, memory_order_relaxed);
+		uint32_t op = ty_wait_word_op(atomic_load_explicit(&s->wait_op, memory_order_relaxed));
 		w->begin = atomic_load_explicit(&s->wait_begin, memory_order_relaxed);
 		w->object = atomic_load_explicit(&s->wait_object, memory_order_relaxed);
 		w->path = atomic_load_explicit(&s->wait_path, memory_order_relaxed);
@@ -103,10 +104,14 @@ int ty_top_threads(struct ty_top *t)
 	uint32_t last_pid = 0;
 	t->threads = t->waiting = t->processes = 0;
 	t->enabled = atomic_load_explicit(&t->arena->enabled, memory_order_relaxed);
+	const struct ty_order_conf *orders = &t->arena->orders.conf;
+	t->ordered = (orders->rules > 0 || orders->sync != TY_SYNC_NATIVE) &&
+		     !atomic_load_explicit(&t->arena->orders_native, memory_order_relaxed);
 	for (uint32_t i = 0; i < TY_THREADS; i++) {
 		struct ty_thread *s = ty_arena_thread(t->arena, i);
+		/* owner and state pair with the claim and the release of state in preload/thread.c */
 		uint64_t owner = atomic_load_explicit(&s->owner, memory_order_acquire);
-		if (!owner || (uint32_t)owner == TY_TID_STARTING)
+		if (!owner)
 			continue;
 		lost += atomic_load_explicit(&s->loss[TY_LOSS_RING_FULL], memory_order_relaxed);
 		if (atomic_load_explicit(&s->state, memory_order_acquire) != TY_THREAD_LIVE)

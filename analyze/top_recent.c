@@ -142,7 +142,7 @@ static void add_request(void *arg, const struct ty_req *q)
 {
 	struct ty_top *t = arg;
 	if (!TY_RESERVE(t->req, t->reqs_cap, t->reqs + 1, (size_t)1024))
-		t->req[t->reqs++] = (struct ty_top_request){ q->last, q->last - q->begin };
+		t->req[t->reqs++] = (struct ty_top_request){ q->last, ty_req_latency(q) };
 }
 
 static int begin_cut(struct ty_top *t)

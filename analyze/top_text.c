@@ -10,6 +10,8 @@
 #include "analyze/fmt.h"
 #include "analyze/top.h"
 
+#define WIDE 111 /* columns that a row of threads needs with its object */
+
 static int line(struct ty_top_lines *l, unsigned width, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 static int line(struct ty_top_lines *l, unsigned width, const char *fmt, ...)
@@ -54,8 +56,8 @@ static int header(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 	const struct ty_top_figures *f = &t->fig;
 	char a[TY_FMT], b[TY_FMT], c[TY_FMT], e[TY_FMT], fit[512];
 	const char *rule = rule_word(t);
-	int bad = line(l, w, "tarry top - %s%s", ty_fmt_fit(fit, sizeof fit, r->opt.store, 60),
-		       t->enabled ? "" : "   RECORDING IS SWITCHED OFF (tarry ctl)");
+	int bad = line(l, w, "tarry top - %s%s%s", ty_fmt_fit(fit, sizeof fit, r->opt.store, 60),
+		       t->ordered ? "   under orders" : "", t->enabled ? "" : "   RECORDING IS SWITCHED OFF (tarry ctl)");
 	ty_fmt_ns(e, (double)f->window);
 	bad |= line(l, w, "%zu %s in %zu %s, %zu waiting; %s events/s%s%s", t->threads,
 		    plural(t->threads, "thread", "threads"), t->processes,
@@ -63,11 +65,14 @@ static int header(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 		    ty_fmt_count(a, (uint64_t)(rate(t, f->events) + 0.5)), f->lost ? ", LOST " : "",
 		    f->lost ? ty_fmt_count(b, f->lost) : "");
 	if (f->requests)
-		bad |= line(l, w, "requests %.1f/s   p50 %s   p99 %s   max %s   (last %s, %s)",
+		bad |= line(l, w, "requests %.1f/s  p50 %s  p99 %s  max %s  (last %s, %s)",
 			    rate(t, f->requests), ty_fmt_ns(a, (double)f->p50), ty_fmt_ns(b, (double)f->p99),
 			    ty_fmt_ns(c, (double)f->max), e, rule ? rule : "");
 	else if (rule)
 		bad |= line(l, w, "requests 0/s   (last %s, %s)", e, rule);
+	else if (r->rule == TY_RULE_NONE && !r->found_none)
+		bad |= line(l, w, "requests are not looked for: %s", r->opt.requests ? "--requests none"
+			: "the configuration says requests: none; --requests auto looks for them");
 	else
 		bad |= line(l, w, "no requests: no accepted connection and no marker was seen");
 	return bad;
@@ -90,27 +95,37 @@ static void object_text(const struct ty_top *t, const struct ty_top_thread *w, c
 	}
 }
 
+/* One row of threads: a narrow terminal has no column for the object. */
+static int row(struct ty_top_lines *l, unsigned w, const char *ids, const char *const text[5])
+{
+	char fit[4][160];
+	bool wide = w >= WIDE;
+	unsigned taken = wide ? 99 : 63, rest = w > taken + 12 ? w - taken : 12;
+	ty_fmt_fit(fit[0], sizeof fit[0], text[0], wide ? 15 : 10);
+	ty_fmt_fit(fit[1], sizeof fit[1], text[2], 22);
+	ty_fmt_fit(fit[2], sizeof fit[2], text[3], 30);
+	ty_fmt_fit(fit[3], sizeof fit[3], text[4], rest > 39 ? 39 : rest);
+	if (wide)
+		return line(l, w, "%s  %-15s  %9s  %-22s %-30s %s", ids, fit[0], text[1], fit[1], fit[2], fit[3]);
+	return line(l, w, "%s  %-10s  %9s  %-22s %s", ids, fit[0], text[1], fit[1], fit[3]);
+}
+
 static int threads(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 {
-	char object[512], fit[4][160], took[TY_FMT];
-	unsigned where = w > 98 + 12 ? w - 98 : 12;
-	int bad = line(l, w, "%7s %7s  %-15s  %9s  %-22s %-30s %s", "PID", "TID", "THREAD", "FOR", "WAITS IN",
-		       "FOR OBJECT", "ASKED BY");
+	char object[512], ids[32], took[TY_FMT];
+	snprintf(ids, sizeof ids, "%7s %7s", "PID", "TID");
+	int bad = row(l, w, ids, (const char *const[]){ "THREAD", "FOR", "WAITS IN", "FOR OBJECT", "ASKED BY" });
 	l->head = l->n;
 	for (size_t i = 0; i < t->threads && !bad; i++) {
 		const struct ty_top_thread *x = &t->thread[i];
-		ty_fmt_fit(fit[0], sizeof fit[0], x->name, 15);
+		snprintf(ids, sizeof ids, "%7u %7u", x->pid, x->tid);
 		if (x->op == TY_NONE) {
-			bad |= line(l, w, "%7u %7u  %-15s  %9s  -", x->pid, x->tid, fit[0], "");
+			bad |= row(l, w, ids, (const char *const[]){ x->name, "", "-", "", "" });
 			continue;
 		}
 		object_text(t, x, object, sizeof object);
-		bad |= line(l, w, "%7u %7u  %-15s  %9s  %-22s %-30s %s", x->pid, x->tid, fit[0],
-			    ty_fmt_ns(took, (double)x->waiting),
-			    ty_fmt_fit(fit[1], sizeof fit[1],
-				       x->op < t->run.t.nops ? t->run.t.ops[x->op].name : "?", 22),
-			    ty_fmt_fit(fit[2], sizeof fit[2], object, 30),
-			    ty_fmt_fit(fit[3], sizeof fit[3], x->where, where > 39 ? 39 : where));
+		bad |= row(l, w, ids, (const char *const[]){ x->name, ty_fmt_ns(took, (double)x->waiting),
+			   x->op < t->run.t.nops ? t->run.t.ops[x->op].name : "?", object, x->where });
 	}
 	l->threads = l->n - l->head;
 	return bad;
@@ -119,14 +134,15 @@ static int threads(const struct ty_top *t, unsigned w, struct ty_top_lines *l)
 static int sites(const struct ty_top *t, unsigned w, size_t n, struct ty_top_lines *l)
 {
 	char a[TY_FMT], b[TY_FMT], c[TY_FMT], fit[2][160];
+	unsigned rest = w > 67 + 12 ? w - 67 : 12;
 	int bad = line(l, w, "%9s  %9s  %9s  %9s  %-22s %s", "TIME/S", "WAITS/S", "MEAN", "MAX", "OPERATION",
-		       "ASKED BY, BY WAITING TIME");
+		       rest < 25 ? "ASKED BY" : "ASKED BY, BY WAITING TIME");
 	for (size_t i = 0; i < t->sites && i < n && !bad; i++) {
 		const struct ty_top_site *s = &t->site[i];
 		bad |= line(l, w, "%9s  %9.1f  %9s  %9s  %-22s %s", ty_fmt_ns(a, rate(t, s->ns)),
 			    rate(t, s->waits), ty_fmt_ns(b, s->waits ? (double)s->ns / (double)s->waits : 0),
 			    ty_fmt_ns(c, (double)s->max), ty_fmt_fit(fit[0], sizeof fit[0], s->operation, 22),
-			    ty_fmt_fit(fit[1], sizeof fit[1], s->function, 39));
+			    ty_fmt_fit(fit[1], sizeof fit[1], s->function, rest > 39 ? 39 : rest));
 	}
 	if (!t->sites)
 		bad |= line(l, w, "%9s  nothing has finished waiting", "");

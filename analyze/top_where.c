@@ -68,6 +68,10 @@ static void name_pc(struct ty_top *t, uint32_t pid, uint64_t pc, char *to, size_
 		if (strcmp(t->module[i].path, m.path) != 0)
 			continue;
 		const struct ty_symbol *y = ty_live_symbols(t->run.live, &f, &n);
+		size_t k = 0; /* who asked, not what was inlined into it to wait */
+		while (k < n && ty_line_wrapper(&t->run, &(struct ty_line){ .frame = &f, .symbol = y + k }))
+			k++;
+		y += k < n ? k : 0;
 		if (n && y->function) {
 			snprintf(to, size, "%s", y->function);
 			return;

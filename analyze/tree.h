@@ -36,6 +36,8 @@ struct ty_node {
 
 typedef __int128 ty_sum;
 
+#define TY_TABLE_KIDS 4096u /* more children than that: products in a hash table */
+
 /* Exact sums: x and x^2 of one accumulator over the requests of one block. */
 struct ty_acc { ty_sum xx; int64_t x; };
 
@@ -100,7 +102,6 @@ int ty_tree_errors(struct ty_tree *t, struct ty_ledger *rows, double least);
 double ty_tree_pair_error(const struct ty_tree *t, uint32_t a, uint32_t b); /* NAN: not known */
 void ty_tree_free(struct ty_tree *t);
 
-uint32_t ty_tree_name(struct ty_tree *t, const char *text); /* TY_NONE: no memory */
 /* n * n * Var, exact but for its last rounding. */
 long double ty_moment(ty_sum xy, int64_t x, int64_t y, uint64_t n);
 struct ty_acc ty_tree_acc(const struct ty_tree *t, uint32_t acc); /* over all blocks */
@@ -124,6 +125,16 @@ struct ty_factors { struct ty_factor *v; size_t n; uint32_t height; /* of the ro
 /* The k best whose share is at least d; all: those, too, that hold hardly more than a better one under them. */
 int ty_factors(const struct ty_tree *t, size_t k, double d, bool all, struct ty_factors *ret);
 void ty_factors_free(struct ty_factors *f);
+
+/* ---- all of it ---- */
+struct ty_tree_wanted {
+	const char *root; /* a function, NULL: the request */
+	uint32_t k;       /* factors */
+	double d;         /* the least share of a factor; pairs and their errors from a fifth of that on */
+	bool no_fold, all;
+};
+/* Tree and factors of a run whose requests are cut; both are the caller's to free, also on failure. */
+int ty_tree_make(struct ty_tree *t, struct ty_factors *f, struct run *r, const struct ty_tree_wanted *a, char *err);
 
 /* ---- output ---- */
 struct ty_tree_show { uint32_t depth; double least; };

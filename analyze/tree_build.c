@@ -33,7 +33,8 @@ static int grow_names(struct ty_tree *t)
 	return 0;
 }
 
-uint32_t ty_tree_name(struct ty_tree *t, const char *text)
+/* TY_NONE: no memory. */
+static uint32_t name_of(struct ty_tree *t, const char *text)
 {
 	uint64_t h = XXH3_64bits(text, strlen(text));
 	if ((t->names + 1) * 2 > t->name_slots && grow_names(t))
@@ -109,7 +110,7 @@ static int take_line(void *arg, const struct ty_line *l)
 	struct lines *a = arg;
 	char buf[TY_NAME_MAX];
 	const char *text = ty_line_name(a->r, l, buf);
-	uint32_t name = ty_tree_name(a->t, text);
+	uint32_t name = name_of(a->t, text);
 	if (name == TY_NONE) {
 		a->no_memory = true;
 		return 1;
@@ -131,7 +132,7 @@ static int add_wait(struct ty_tree *t, uint32_t parent, const char *asker, const
 	char same[TY_NAME_MAX + 128];
 	const char *op = ty_site_operation(r, site);
 	snprintf(same, sizeof same, "%s: %s", asker, op);
-	int64_t n = child(t, parent, TY_NODE_WAIT, ty_tree_name(t, op), ty_tree_name(t, same), site);
+	int64_t n = child(t, parent, TY_NODE_WAIT, name_of(t, op), name_of(t, same), site);
 	if (n < 0)
 		return -ENOMEM;
 	t->v[n].sites++;
@@ -142,7 +143,7 @@ static int add_wait(struct ty_tree *t, uint32_t parent, const char *asker, const
 static int add_no_path(struct ty_tree *t, const struct run *r, uint32_t site)
 {
 	static const char name[] = "[path not taken]";
-	uint32_t same = ty_tree_name(t, name);
+	uint32_t same = name_of(t, name);
 	int64_t n = t->root ? 0 : child(t, 0, TY_NODE_NO_PATH, same, same, site);
 	return t->root ? 0 : n < 0 ? -ENOMEM : add_wait(t, (uint32_t)n, name, r, site);
 }
@@ -164,7 +165,7 @@ static int add_site(struct ty_tree *t, const struct run *r, uint32_t site)
 	if (t->root)
 		a.n = a.cut_at ? a.cut_at - 1 : 0;
 	else if (r->t.paths[s->path].flags & TY_F_PARTIAL) {
-		uint32_t same = ty_tree_name(t, "[outer frames not known]");
+		uint32_t same = name_of(t, "[outer frames not known]");
 		at = child(t, 0, TY_NODE_CUT, same, same, site);
 	}
 	for (size_t i = a.n; at >= 0 && i-- > 0;)
@@ -203,7 +204,7 @@ static int find_root(struct ty_tree *t, const struct run *r, const char *text, c
 	for (uint32_t i = 0; i < r->t.npaths && !f.exact; i++)
 		ty_path_each(r, i, look, &f);
 	if (f.exact || f.parts == 1) {
-		uint32_t n = ty_tree_name(t, f.found);
+		uint32_t n = name_of(t, f.found);
 		if (n == TY_NONE)
 			return ty_err(err, -ENOMEM, "out of memory");
 		t->root = t->name[n];
@@ -273,7 +274,7 @@ static int fold_idle(struct ty_tree *t)
 
 static int add_rest(struct ty_tree *t)
 {
-	uint32_t running = ty_tree_name(t, "running"), held = ty_tree_name(t, "held up");
+	uint32_t running = name_of(t, "running"), held = name_of(t, "held up");
 	int64_t a = child(t, 0, TY_NODE_RUNNING, running, running, TY_NONE);
 	int64_t b = child(t, 0, TY_NODE_HELD, held, held, TY_NONE);
 	if (a < 0 || b < 0)
@@ -295,7 +296,7 @@ int ty_tree_build(struct ty_tree *t, const struct run *r, const char *root, bool
 	t->v[0].site = TY_NONE;
 	if (root && (e = find_root(t, r, root, err)))
 		return e;
-	t->v[0].name = t->v[0].same = ty_tree_name(t, t->root ? t->root : "request");
+	t->v[0].name = t->v[0].same = name_of(t, t->root ? t->root : "request");
 	e = t->v[0].name == TY_NONE ? -ENOMEM : t->root ? 0 : add_rest(t);
 	for (uint32_t i = TY_SITE_HELD + 1; !e && i < r->sites.n; i++)
 		if (r->sites.v[i].waits)

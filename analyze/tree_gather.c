@@ -7,13 +7,14 @@
  * A request that waits at a hundred of two thousand sites has five thousand
  * pairs, all over a table of 32 MB.  So products are not added request by
  * request: times are gathered from many requests, and then added node by node,
- * while that node's row of the table is near. */
+ * while that node's row of the table is near.  Where 64 bits hold whatever the
+ * sum of a batch can come to, it is added up in them first: half the memory
+ * and half the arithmetic for each product. */
 #include "analyze/tree.h"
 
 #define BATCH ((size_t)1 << 18) /* times of nodes */
 
 struct times { int64_t x; uint32_t acc, group; }; /* of one node in one request */
-struct item { int64_t x; uint32_t rank; };
 
 struct gather {
 	struct ty_tree *t;
@@ -23,7 +24,10 @@ struct gather {
 	size_t n;
 	/* the batch; a group is the touched children of one node in one request */
 	struct times *v, *sorted;
-	struct item *item;
+	int64_t *item_x;   /* [groups' starts] times of a group so far, and */
+	uint16_t *item;    /* whose: rank */
+	uint64_t most;     /* the largest time in the batch */
+	uint64_t *near;    /* [TY_TABLE_KIDS] row of the node in hand, 0 between nodes */
 	uint32_t *size, *start, *filled; /* [groups] */
 	size_t len, cap, groups;
 	uint32_t *bucket;  /* [accs + 1] */
@@ -56,9 +60,46 @@ static void sort_batch(struct gather *g)
 		g->sorted[g->bucket[accs - g->v[i].acc]++] = g->v[i];
 }
 
-static void flush(struct gather *g)
+/* How the products of s[0..n), the times of one node, with their brothers before it are added. */
+static bool in_64_bits(const struct gather *g, const struct times *s, size_t n, uint64_t rank)
+{
+	uint64_t sum = 0, bound, products = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (__builtin_add_overflow(sum, (uint64_t)s[i].x, &sum))
+			return false;
+		products += g->filled[s[i].group];
+	}
+	/* one below 0, which no run should have, is a large one here */
+	return products > rank && g->most <= INT64_MAX && !__builtin_mul_overflow(sum, g->most, &bound);
+}
+
+static void one_node(struct gather *g, const struct times *s, size_t n)
 {
 	const struct ty_tree *t = g->t;
+	uint64_t rank = t->rank[s->acc];
+	ty_sum *row = t->pair + t->base[t->up[s->acc]] + rank * (rank - (rank > 0)) / 2;
+	bool near = in_64_bits(g, s, n, rank);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t x = (uint64_t)s[i].x;
+		int64_t *with = g->item_x + g->start[s[i].group];
+		uint16_t *of = g->item + g->start[s[i].group];
+		uint32_t k = 0, filled = g->filled[s[i].group]++;
+		if (near)
+			for (; k < filled; k++)
+				g->near[of[k]] += x * (uint64_t)with[k];
+		for (; k < filled; k++)
+			row[of[k]] += (ty_sum)s[i].x * with[k];
+		with[k] = s[i].x;
+		of[k] = (uint16_t)rank;
+	}
+	for (uint64_t k = 0; near && k < rank; k++) {
+		row[k] += g->near[k];
+		g->near[k] = 0;
+	}
+}
+
+static void flush(struct gather *g)
+{
 	uint32_t at = 0;
 	for (size_t k = 0; k < g->groups; k++) {
 		g->start[k] = at;
@@ -66,17 +107,13 @@ static void flush(struct gather *g)
 		g->filled[k] = 0;
 	}
 	sort_batch(g);
-	for (size_t i = 0; i < g->len; i++) {
-		const struct times *s = &g->sorted[i];
-		uint64_t rank = t->rank[s->acc];
-		ty_sum *row = t->pair + t->base[t->up[s->acc]] + rank * (rank - (rank > 0)) / 2;
-		struct item *v = g->item + g->start[s->group];
-		uint32_t n = g->filled[s->group]++;
-		for (uint32_t k = 0; k < n; k++)
-			row[v[k].rank] += (ty_sum)s->x * v[k].x;
-		v[n] = (struct item){ s->x, (uint32_t)rank };
+	for (size_t i = 0, next; i < g->len; i = next) {
+		for (next = i + 1; next < g->len && g->sorted[next].acc == g->sorted[i].acc; next++)
+			;
+		one_node(g, g->sorted + i, next - i);
 	}
 	g->len = g->groups = 0;
+	g->most = 0;
 }
 
 static void batch_one(struct gather *g, uint32_t a, uint32_t p)
@@ -86,6 +123,7 @@ static void batch_one(struct gather *g, uint32_t a, uint32_t p)
 		g->group[p] = (uint32_t)++g->groups;
 	}
 	g->size[g->group[p] - 1]++;
+	g->most = (uint64_t)g->x[a] > g->most ? (uint64_t)g->x[a] : g->most;
 	g->v[g->len++] = (struct times){ g->x[a], a, g->group[p] - 1 };
 }
 
@@ -163,12 +201,14 @@ int ty_tree_gather(struct ty_tree *t, struct ty_ledger *rows, const struct ty_bl
 	g.bucket = calloc(t->accs + 1, sizeof *g.bucket);
 	g.v = calloc(g.cap, sizeof *g.v);
 	g.sorted = calloc(g.cap, sizeof *g.sorted);
+	g.item_x = calloc(g.cap, sizeof *g.item_x);
 	g.item = calloc(g.cap, sizeof *g.item);
+	g.near = calloc(TY_TABLE_KIDS, sizeof *g.near);
 	g.size = calloc(g.cap, sizeof *g.size);
 	g.start = calloc(g.cap, sizeof *g.start);
 	g.filled = calloc(g.cap, sizeof *g.filled);
-	bool ok = g.x && g.touched && g.head && g.next && g.group && g.bucket && g.v && g.sorted && g.item && g.size &&
-		  g.start && g.filled;
+	bool ok = g.x && g.touched && g.head && g.next && g.group && g.bucket && g.v && g.sorted && g.item_x && g.item &&
+		  g.near && g.size && g.start && g.filled;
 	int e = ok ? all_requests(&g, rows, blocks) : -ENOMEM;
 	free(g.x);
 	free(g.touched);
@@ -178,7 +218,9 @@ int ty_tree_gather(struct ty_tree *t, struct ty_ledger *rows, const struct ty_bl
 	free(g.bucket);
 	free(g.v);
 	free(g.sorted);
+	free(g.item_x);
 	free(g.item);
+	free(g.near);
 	free(g.size);
 	free(g.start);
 	free(g.filled);

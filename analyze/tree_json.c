@@ -3,6 +3,7 @@
  * The variance tree for programs (docs/JSON.md).  Runs in readers. */
 #include "analyze/output.h"
 #include "analyze/json.h"
+#include "analyze/objects.h"
 #include "analyze/tree.h"
 
 #include <jansson.h>
@@ -21,7 +22,25 @@ static const char *kind_name(unsigned kind)
 	return names[kind];
 }
 
-static json_t *node_json(const struct ty_tree *t, uint32_t i, const struct run *r)
+static void add_share(const struct ty_tree *t, double *sum, uint32_t acc, double share)
+{
+	for (; acc != TY_NONE; acc = t->up[acc])
+		sum[acc] += share;
+}
+
+/* The report's shares of the sites under each sum, which add up where variances do not; NULL: no memory. */
+static double *report_shares(const struct ty_tree *t, const struct run *r)
+{
+	double *sum = calloc(t->accs + 1, sizeof *sum);
+	for (size_t i = 0; sum && i < t->nleaf; i++)
+		if (t->leaf[i])
+			add_share(t, sum, t->leaf[i] - 1, r->res.site[i].share);
+	if (sum && (t->running || !t->root))
+		add_share(t, sum, t->running, r->res.running.share);
+	return sum;
+}
+
+static json_t *node_json(const struct ty_tree *t, uint32_t i, const struct run *r, const double *report_share)
 {
 	const struct ty_node *n = &t->v[i];
 	char id[17];
@@ -35,6 +54,7 @@ static json_t *node_json(const struct ty_tree *t, uint32_t i, const struct run *
 	json_object_set_new(o, "mean_ns", ty_json_real(n->mean));
 	json_object_set_new(o, "share", ty_json_real(n->share));
 	json_object_set_new(o, "share_se", i ? ty_json_real(n->se) : json_null());
+	json_object_set_new(o, "report_share", r->res.valid ? ty_json_real(report_share[n->acc]) : json_null());
 	json_object_set_new(o, "site", n->kind == TY_NODE_WAIT && n->sites == 1
 						? json_string(ty_site_id(r, n->site, id)) : json_null());
 	return o;
@@ -88,12 +108,14 @@ static int depth_of(const struct ty_tree *t, uint32_t node)
 	return n;
 }
 
-int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const struct run *r,
-		 const struct ty_tree_show *show, char *err)
+json_t *ty_tree_object(const struct ty_tree *t, const struct ty_factors *f, const struct run *r,
+		       const struct ty_tree_show *show)
 {
 	char doubt[TY_NAME_MAX];
 	json_t *root = json_object(), *head = json_object(), *nodes = json_array(), *factors = json_array();
 	struct pairs p = { json_array(), t, show->least / 50 };
+	double *report_share = report_shares(t, r);
+	int e = report_share ? 0 : -ENOMEM;
 	json_object_set_new(head, "format", json_integer(FORMAT));
 	json_object_set_new(head, "version", json_string(TY_VERSION));
 	json_object_set_new(head, "store", ty_json_text(r->opt.store));
@@ -114,15 +136,26 @@ int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const stru
 	for (size_t i = 0; i < f->n; i++)
 		json_array_append_new(factors, factor_json(t, &f->v[i], r));
 	json_object_set_new(root, "factors", factors);
-	for (uint32_t i = 0; i < t->n; i++)
+	for (uint32_t i = 0; !e && i < t->n; i++)
 		if (t->v[i].kind != TY_NODE_GONE && (!show->depth || depth_of(t, i) <= (int)show->depth))
-			json_array_append_new(nodes, node_json(t, i, r));
+			json_array_append_new(nodes, node_json(t, i, r, report_share));
 	json_object_set_new(root, "nodes", nodes);
-	int e = ty_tree_each_pair(t, add_pair, &p);
+	if (!e)
+		e = ty_tree_each_pair(t, add_pair, &p);
+	free(report_share);
 	json_object_set_new(root, "pairs", p.list);
 	json_object_set_new(root, "pairs_from", ty_json_real(p.least));
 	if (!e)
-		e = json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) ? -EIO : 0;
+		return root;
+	json_decref(root);
+	return NULL;
+}
+
+int ty_tree_json(const struct ty_tree *t, const struct ty_factors *f, const struct run *r,
+		 const struct ty_tree_show *show, char *err)
+{
+	json_t *root = ty_tree_object(t, f, r, show);
+	int e = root ? json_dumpf(root, stdout, JSON_INDENT(1) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(17)) : -ENOMEM;
 	json_decref(root);
 	putchar('\n');
 	return ty_output_end(e, err);

@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#define TABLE_KIDS 4096u                 /* more children than that: products in a hash table */
 #define TABLE_PAIRS ((uint64_t)24 << 20) /* all tables together; untouched pages cost nothing */
 
 /* ---- which nodes have sums of their own ---- */
@@ -50,7 +49,7 @@ static int lay_out(struct ty_tree *t)
 	}
 	for (size_t a = 0; a < t->accs; a++) {
 		uint64_t k = t->kids[a], pairs = k * (k - (k > 0)) / 2;
-		t->base[a] = k <= TABLE_KIDS && t->pairs + pairs <= TABLE_PAIRS ? t->pairs : UINT64_MAX;
+		t->base[a] = k <= TY_TABLE_KIDS && t->pairs + pairs <= TABLE_PAIRS ? t->pairs : UINT64_MAX;
 		t->pairs += t->base[a] == UINT64_MAX ? 0 : pairs;
 	}
 	t->pair = calloc(t->pairs + 1, sizeof *t->pair);

@@ -4,10 +4,11 @@
  * listed under a node, with the line that sums up the rest, adds up to it. */
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "analyze/output.h"
 #include "analyze/fmt.h"
+#include "analyze/orders.h"
 #include "analyze/report.h"
 #include "analyze/tree.h"
 
@@ -24,12 +25,6 @@ struct printer {
 	size_t n, cap;
 	int error;
 };
-
-static void heading(const char *text)
-{
-	bool bold = isatty(STDOUT_FILENO);
-	printf("\n%s%s%s\n", bold ? "\033[1m" : "", text, bold ? "\033[0m" : "");
-}
 
 static int take_pair(void *arg, uint32_t a, uint32_t b, double share)
 {
@@ -163,27 +158,50 @@ static void print_under(struct printer *p, uint32_t node, unsigned level)
 	free(v);
 }
 
+/* An interpreter folds a dozen frames: as many lines as they need, broken between two. */
+static void print_folded(const char *frames)
+{
+	size_t column = (size_t)printf("folded away, since all paths begin with it:");
+	while (*frames) {
+		const char *end = strstr(frames, " > ");
+		size_t n = end ? (size_t)(end - frames) + 2 : strlen(frames);
+		if (column + 1 + n > WIDTH)
+			column = (size_t)printf("\n   ") - 1;
+		char frame[TY_NAME_MAX + 4];
+		snprintf(frame, sizeof frame, " %.*s", (int)n, frames);
+		ty_fmt_put(stdout, frame);
+		column += 1 + n;
+		frames += n + (end != NULL);
+	}
+	putchar('\n');
+}
+
 static void print_header(const struct ty_tree *t, const struct run *r)
 {
 	char a[TY_FMT], b[TY_FMT], words[TY_NAME_MAX];
-	printf("tarry tree of %s%s\n", r->opt.store, r->store && ty_store_recording(r->store) ? " (still being recorded)" : "");
-	printf("%s requests", ty_fmt_count(a, t->n_requests));
+	ty_output_title("tree", r->opt.store, r->store && ty_store_recording(r->store));
+	ty_orders_show(r);
+	printf("%s request%s", ty_fmt_count(a, t->n_requests), ty_fmt_s(t->n_requests));
 	if (r->where)
-		printf(" where %s (%s others)", r->where->text, ty_fmt_count(b, r->counts.left_out));
+		printf(" where %s (%s other%s)", r->where->text, ty_fmt_count(b, r->counts.left_out),
+		       ty_fmt_s(r->counts.left_out));
 	printf(", rule %s\n", ty_rule_name(r->rule));
-	if (t->root)
-		printf("only time waited under %s: %s a request, sd %s, %s of the variance of latency\n", t->root,
-		       ty_fmt_ns(a, t->mean), ty_fmt_ns(b, sqrt(t->var)), ty_fmt_percent(words, t->latency_share));
-	else
+	if (t->root) {
+		printf("only time waited under ");
+		ty_fmt_put(stdout, t->root);
+		printf(": %s a request, sd %s, %s of the variance of latency\n", ty_fmt_ns(a, t->mean),
+		       ty_fmt_ns(b, sqrt(t->var)), ty_fmt_percent(words, t->latency_share));
+	} else {
 		printf("latency %s, sd %s\n", ty_fmt_ns(a, t->mean), ty_fmt_ns(b, sqrt(t->var)));
+	}
 	if (t->folded)
-		printf("folded away, since all paths begin with it: %s\n", t->folded);
+		print_folded(t->folded);
 }
 
 static void print_factors(const struct ty_tree *t, const struct ty_factors *f, const struct run *r)
 {
 	char a[TY_FMT], b[1024], c[2048];
-	heading("Factors: what holds much variance and is near to the wait");
+	ty_output_heading("Factors: what holds much variance and is near to the wait");
 	if (!f->n)
 		printf("none holds enough of the variance (-d)\n");
 	for (size_t i = 0; i < f->n; i++) {
@@ -215,13 +233,19 @@ int ty_tree_text(const struct ty_tree *t, const struct ty_factors *f, const stru
 	p.error = ty_tree_each_pair(t, take_pair, &p);
 	if (!p.error && t->var > 0) {
 		print_factors(t, f, r);
-		heading("Variance tree: each line's variance, or twice the covariance of two, as a share of the first line's");
+		ty_output_heading("Variance tree: each line's variance, or twice the covariance of two, as a share of the first "
+				  "line's");
 		printf("%8s%8s%10s  %s\n", "share", "+-", "mean", "where");
 		numbers(&t->v[0], 1, NAN);
-		printf("%s\n", t->name[t->v[0].name]);
+		ty_fmt_put(stdout, t->name[t->v[0].name]);
+		putchar('\n');
 		print_under(&p, 0, 1);
-		printf("checked: %llu functions are the sum of their parts (difference at most %.1g of the variance)\n",
-		       (unsigned long long)t->checked, t->residual);
+		printf("share: variance of the time there over that of the first line; what two vary together stands in lines of\n"
+		       "its own.  tarry report's share is a covariance with latency, with half of that in it: they differ where\n"
+		       "waits depend on each other.\n");
+		printf("checked: %llu function%s the sum of %s parts (difference at most %.1g of the variance)\n",
+		       (unsigned long long)t->checked, t->checked == 1 ? " is" : "s are", t->checked == 1 ? "its" : "their",
+		       t->residual);
 	}
 	free(p.pair);
 	if (p.error)

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "analyze/radix.h"
+#include "analyze/vec.h"
 
 #define BLOCKS 20u              /* at least; a block has at least two requests */
 #define MANY_SITES (16u << 20)  /* sums of a site in a block; more only with BLOCKS */
@@ -28,6 +29,7 @@ struct pair { double x, xl; };
 struct work {
 	struct ty_ledger *rows;
 	struct ty_result *res;
+	const uint32_t *map; /* what each site is counted as, NULL: as itself */
 	size_t nsites;
 	uint32_t blocks;
 	double widen;
@@ -52,7 +54,7 @@ static int latencies(struct work *w, double tail)
 	struct ty_result *res = w->res;
 	size_t n = w->rows->n;
 	unsigned __int128 sum = 0;
-	uint64_t *l = malloc(n * sizeof *l);
+	uint64_t *l = ty_vec_huge(malloc(n * sizeof *l), n * sizeof *l);
 	if (!l)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -89,8 +91,8 @@ static int assign_blocks(struct work *w)
 	w->res->blocks = w->blocks > 1 ? w->blocks : 0;
 	w->block = calloc(n, 1);
 	w->by_block = calloc(w->blocks, sizeof *w->by_block);
-	w->acc = calloc((size_t)w->blocks * w->stride, sizeof *w->acc);
-	uint64_t *end = malloc(n * sizeof *end);
+	w->acc = ty_vec_huge(calloc((size_t)w->blocks * w->stride, sizeof *w->acc), w->blocks * w->stride * sizeof *w->acc);
+	uint64_t *end = ty_vec_huge(malloc(n * sizeof *end), n * sizeof *end);
 	uint32_t *row = malloc(n * sizeof *row);
 	int e = w->block && w->by_block && w->acc && end && row ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < n; i++) {
@@ -138,7 +140,7 @@ static int gather(struct work *w)
 		struct pair *acc = w->acc + (size_t)b * w->stride;
 		for (uint32_t j = 0; j < row->n; j++) {
 			rest -= ns[j];
-			add(w, site[j], acc, (double)ns[j], l, in_tail);
+			add(w, w->map ? w->map[site[j]] : site[j], acc, (double)ns[j], l, in_tail);
 		}
 		add(w, w->nsites, acc, (double)(int64_t)rest, l, in_tail);
 	}
@@ -184,47 +186,9 @@ static void share(struct work *w, size_t site, struct ty_share *out)
 	out->se = var > 0 ? w->widen * sqrt(var) : 0;
 }
 
-/* Var(L) = sum over classes of n_c/n (var_c + (mean_c - mean)^2) */
-static int classes(struct work *w)
+int ty_variance_as(struct ty_ledger *rows, const uint32_t *map, size_t nsites, double tail, struct ty_result *res)
 {
-	struct ty_ledger *rows = w->rows;
-	struct ty_result *res = w->res;
-	struct acc { double n, l, ll; } *a = NULL;
-	size_t cap = 0;
-	double between = 0;
-	for (size_t i = 0; i < rows->n; i++) {
-		size_t c = rows->v[i].cls;
-		if (c >= rows->n + 65536) /* none, or not a number that a recording gives */
-			continue;
-		if (TY_RESERVE(a, cap, c + 1, (size_t)64)) {
-			free(a);
-			return -ENOMEM;
-		}
-		double l = (double)rows->v[i].latency - res->mean;
-		a[c].n++;
-		a[c].l += l;
-		a[c].ll += l * l;
-	}
-	for (size_t c = 0; c < cap; c++)
-		res->ncls += a[c].n > 0;
-	res->cls = calloc(res->ncls + 1, sizeof *res->cls);
-	size_t k = 0;
-	for (size_t c = 0; res->cls && c < cap; c++) {
-		if (!(a[c].n > 0))
-			continue;
-		double m = a[c].l / a[c].n;
-		between += a[c].n * m * m;
-		res->cls[k++] = (struct ty_class_stat){ .label = (uint32_t)c, .count = (uint64_t)a[c].n,
-			.mean = res->mean + m, .var = fmax(0, a[c].ll / a[c].n - m * m) };
-	}
-	res->between = w->all.ll > 0 ? between / w->all.ll : 0;
-	free(a);
-	return res->cls ? 0 : -ENOMEM;
-}
-
-int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res)
-{
-	struct work w = { .rows = rows, .res = res, .nsites = nsites, .stride = nsites + 1 };
+	struct work w = { .rows = rows, .res = res, .map = map, .nsites = nsites, .stride = nsites + 1 };
 	memset(res, 0, sizeof *res);
 	res->site = calloc(nsites + 1, sizeof *res->site);
 	w.tail = calloc(w.stride, sizeof *w.tail);
@@ -236,7 +200,7 @@ int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_re
 		if (!e)
 			e = gather(&w);
 		if (!e)
-			e = classes(&w);
+			e = ty_classes(rows, res);
 	}
 	if (!e && rows->n) {
 		res->var = w.all.ll / w.all.n;
@@ -253,6 +217,11 @@ int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_re
 	free(w.acc);
 	free(w.tail);
 	return e;
+}
+
+int ty_variance(struct ty_ledger *rows, size_t nsites, double tail, struct ty_result *res)
+{
+	return ty_variance_as(rows, NULL, nsites, tail, res);
 }
 
 void ty_result_free(struct ty_result *res)

@@ -94,8 +94,8 @@ static int add(struct reader *r, struct ty_where_node node, uint32_t *ret)
 	return 0;
 }
 
-/* TEXT, quoted or not, into new memory. */
-static int read_text(struct reader *r, char **ret)
+/* TEXT, quoted or not, into new memory; empty: "" will do. */
+static int read_text(struct reader *r, bool empty, char **ret)
 {
 	const char *at = r->p;
 	size_t n = 0;
@@ -113,12 +113,14 @@ static int read_text(struct reader *r, char **ret)
 			return wrong(r, at, "this quotation has no end");
 		}
 		r->p++;
+		empty = empty && !n;
 	} else {
+		empty = false;
 		while (*r->p && !isspace((unsigned char)*r->p) && *r->p != '(' && *r->p != ')')
 			s[n++] = *r->p++;
 	}
 	s[n] = 0;
-	if (!n) {
+	if (!n && !empty) {
 		free(s);
 		return wrong(r, at, "a text is expected, in \"\" if it has blanks or parentheses");
 	}
@@ -236,7 +238,7 @@ static int read_condition(struct reader *r, uint32_t *ret)
 	node.kind = i == CLASS && op == ':' ? TY_WHERE_CLASS_HAS : kinds[i];
 	int e = i == LATENCY ? read_latency(r, op, equal, &node)
 		: i == TIME ? read_window(r, &node)
-		: i == SITE || i == CLASS ? read_text(r, &node.text) : read_number(r, &node);
+		: i == SITE || i == CLASS ? read_text(r, node.kind == TY_WHERE_CLASS, &node.text) : read_number(r, &node);
 	if (e) {
 		free(node.text);
 		free(node.text2);

@@ -11,7 +11,8 @@
  *             | "latency" ( "<" | "<=" | ">" | ">=" ) TIME
  *             | "thread" "=" TID | "process" "=" PID
  *             | "time" "in" T ".." T       begins and ends inside
- *   TEXT  = characters but blanks and parentheses, or "any", with \" and \\ */
+ *   TEXT  = characters but blanks and parentheses, or "any", with \" and \\
+ *   class="" is true of requests without a class */
 #ifndef TY_WHERE_H
 #define TY_WHERE_H
 
@@ -70,6 +71,9 @@ struct ty_near {
 void ty_near_add(struct ty_near *n, const char *candidate);
 /* All functions of the recording's call paths, modules of those without a name; and its operations. */
 void ty_near_functions(struct ty_near *n, const struct run *r, bool operations);
+void ty_near_path(struct ty_near *n, const struct run *r, uint32_t path); /* the same of one call path */
+/* -EINVAL, and "WHERE: WHAT 'text' in this recording; nearest: ..." */
+int ty_not_there(const char *where, const char *what, const struct ty_near *near, char *err);
 /* "a, b or c"; "" if there was no candidate. */
 const char *ty_near_words(const struct ty_near *n, char buf[512]);
 

@@ -12,13 +12,9 @@
 
 static int not_there(const struct ty_where_node *n, const char *what, const struct ty_near *near, char *err)
 {
-	char words[512], word[64];
-	snprintf(word, sizeof word, "%.60s", n->text ? n->text : near->text);
-	for (char *p = word; *p; p++)
-		if ((unsigned char)*p < ' ')
-			*p = '?';
-	return ty_err(err, -EINVAL, "--where, column %u: %s '%s' in this recording%s%s", n->column, what, word,
-		      near->n ? "; nearest: " : "", ty_near_words(near, words));
+	char where[32];
+	snprintf(where, sizeof where, "--where, column %u", n->column);
+	return ty_not_there(where, what, near, err);
 }
 
 static int bind_site(struct ty_where_node *n, const struct run *r, char *err)
@@ -47,6 +43,8 @@ static bool class_is(const struct ty_where_node *n, const char *label)
 static int bind_class(const struct ty_where_node *n, const struct run *r, char *err)
 {
 	struct ty_near near = { .text = n->text };
+	if (!*n->text) /* those without one */
+		return 0;
 	for (uint32_t i = 0, gap = 0; r->store && gap < 64; i++) { /* numbers of labels are dense */
 		const char *label = ty_store_label(r->store, i);
 		gap = *label ? 0 : gap + 1;
@@ -109,7 +107,9 @@ int ty_where_open(struct run *r, char *err)
 {
 	int e = ty_where_parse(&r->where, r->opt.where, err);
 	if (!e && r->rule == TY_RULE_NONE)
-		e = ty_err(err, -EINVAL, "--where chooses requests, and with --requests none there are none");
+		e = ty_err(err, -EINVAL, "--where chooses requests, and %s",
+			   r->opt.requests ? "with --requests none there are none"
+					   : "the configuration of the recording says requests: none; try --requests auto");
 	return e ? e : ty_where_bind(r->where, r, err);
 }
 
@@ -152,7 +152,7 @@ static int has_class(struct ty_where_node *n, const struct run *r, uint32_t labe
 {
 	int8_t *k;
 	if (label == TY_NONE || !r->store || label > 1u << 24)
-		return 0;
+		return !*n->text;
 	if (known(n, label, &k))
 		return -ENOMEM;
 	if (!*k)
@@ -178,7 +178,7 @@ static int ask(struct ty_where *w, uint32_t at, const struct run *r, const struc
 	case TY_WHERE_SITE: return touches(n, r, q);
 	case TY_WHERE_CLASS:
 	case TY_WHERE_CLASS_HAS: return has_class(n, r, q->cls);
-	case TY_WHERE_LATENCY: return q->last - q->begin >= n->lo && q->last - q->begin <= n->hi;
+	case TY_WHERE_LATENCY: return ty_req_latency(q) >= n->lo && ty_req_latency(q) <= n->hi;
 	case TY_WHERE_THREAD: return t->tid == n->lo;
 	case TY_WHERE_PROCESS: return t->process < r->t.nprocesses && r->t.processes[t->process].pid == n->lo;
 	case TY_WHERE_TIME: return q->begin >= n->lo && q->last <= n->hi;

@@ -81,6 +81,23 @@ void ty_near_functions(struct ty_near *n, const struct run *r, bool operations)
 		ty_near_add(n, r->t.ops[i].name);
 }
 
+void ty_near_path(struct ty_near *n, const struct run *r, uint32_t path)
+{
+	struct each e = { n, r };
+	ty_path_each(r, path, add_line, &e);
+}
+
+int ty_not_there(const char *where, const char *what, const struct ty_near *near, char *err)
+{
+	char words[512], word[64];
+	snprintf(word, sizeof word, "%.60s", near->text);
+	for (char *p = word; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = '?';
+	return ty_err(err, -EINVAL, "%s: %s '%s' in this recording%s%s", where, what, word, near->n ? "; nearest: " : "",
+		      ty_near_words(near, words));
+}
+
 const char *ty_near_words(const struct ty_near *n, char buf[512])
 {
 	size_t at = 0;

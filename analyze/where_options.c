@@ -9,12 +9,10 @@
 #include "cli/cmd.h"
 
 static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "for programs (docs/JSON.md) instead of people", 1 },
-	{ "where", 'w', "EXPR", 0, "only requests of which this is true: site:TEXT, latency>5ms, class=TEXT, thread=TID, "
-		"process=PID, time in 2s..5s, joined by and, or, not and parentheses", 2 },
-	{ "requests", 'r', "RULE", 0, "what a request is: auto, socket, marker, site:TEXT", 2 },
-	{ "from", 'f', "T", 0, "only requests inside a window; T is a time since the start of the recording "
-		"(2.5s, 300ms), or CLOCK_MONOTONIC ns if it is a whole number of at least 1000000000", 2 },
+	{ "json", 'j', NULL, 0, "for programs instead of people", 1 },
+	{ "where", 'w', "EXPR", 0, "only such requests; EXPR: tarry-tree(1)", 2 },
+	{ "requests", 'r', "RULE", 0, "auto, socket, transaction, marker, site:TEXT", 2 },
+	{ "from", 'f', "T", 0, "begin of a window, from the start (2.5s), or ns", 2 },
 	{ "to", 't', "T", 0, "end of the window", 2 },
 	{ "process", 'p', "PID", 0, "only this process", 2 },
 	{ "thread", 'T', "TID", 0, "only this thread", 2 },
@@ -42,18 +40,23 @@ int ty_parse_percent(const char *text, double *ret)
 	return 0;
 }
 
+void ty_expected(struct argp_state *state, const char *option, const char *expected, const char *arg)
+{
+	if (expected)
+		argp_error(state, "%s: %s is expected, not '%s'", option, expected, arg);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ty_options *o = state->input;
-	int bad = 0;
 	switch (key) {
 	case 'j': o->json = true; break;
 	case 'w': o->where = arg; break;
 	case 'r': o->requests = arg; break;
 	case 'f': o->from = arg; break;
 	case 't': o->to = arg; break;
-	case 'p': bad = ty_parse_positive(arg, &o->process); break;
-	case 'T': bad = ty_parse_positive(arg, &o->thread); break;
+	case 'p': ty_expected(state, "--process", ty_positive(arg, &o->process), arg); break;
+	case 'T': ty_expected(state, "--thread", ty_positive(arg, &o->thread), arg); break;
 	case ARGP_KEY_ARG:
 		if (o->store)
 			argp_error(state, "one store at a time, not also '%s'", arg);
@@ -65,8 +68,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	default: return ARGP_ERR_UNKNOWN;
 	}
-	if (bad)
-		argp_error(state, "'%s' makes no sense there", arg);
 	return 0;
 }
 
@@ -116,14 +117,18 @@ int ty_passes(struct run *r, const struct ty_pass *pass, size_t n)
 	r->progress_arg = NULL;
 	ty_progress_end(&progress);
 	if (!e && r->rule == TY_RULE_NONE) {
-		ty_say("there are no requests in %s: neither an accepted connection nor a marker was seen; "
-		       "--requests site:TEXT can cut a worker's time (tarry report says more)", r->opt.store);
+		if (r->opt.requests && !strcmp(r->opt.requests, "none"))
+			ty_say("--requests none: no requests, so there is nothing to explain");
+		else if (!r->found_none)
+			ty_say("the configuration of %s says requests: none; --requests auto looks for them",
+			       r->opt.store);
+		else
+			ty_say("there are no requests in %s: neither an accepted connection nor a marker was seen; "
+			       "--requests site:TEXT can cut a worker's time (tarry report says more)", r->opt.store);
 		return TY_EXIT_FAIL;
 	}
-	if (!e && !r->rows.n) {
-		ty_say("no request of %s is left%s", r->opt.store, r->where ? " by --where" : "");
-		return TY_EXIT_FAIL;
-	}
+	if (!e && !r->rows.n)
+		e = ty_none_left(r, err);
 	if (!e)
 		return 0;
 	ty_say("%s", *err ? err : strerror(-e));

@@ -15,6 +15,19 @@ extern const struct argp ty_common_argp;
 
 int ty_parse_positive(const char *text, uint32_t *ret);   /* a whole number above 0 */
 int ty_parse_percent(const char *text, double *ret);      /* above 0, below 100 -> 0..1 */
+#define TY_POSITIVE "a whole number from 1 to 2147483647"
+#define TY_PERCENT "a number above 0 and below 100"
+/* Ends the program with usage, if something is expected: "--top: ... is expected, not 'x'". */
+void ty_expected(struct argp_state *state, const char *option, const char *expected, const char *arg);
+/* One option's value: what was expected if it is none. */
+static inline const char *ty_positive(const char *arg, uint32_t *ret)
+{
+	return ty_parse_positive(arg, ret) ? TY_POSITIVE : NULL;
+}
+static inline const char *ty_percent(const char *arg, double *ret)
+{
+	return ty_parse_percent(arg, ret) ? TY_PERCENT : NULL;
+}
 
 struct ty_pass {
 	const char *name;

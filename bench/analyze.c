@@ -2,9 +2,10 @@
  *
  * Measures the analysis: makes a store of a threaded server's requests, then
  * times a scan of it, and all passes of a report.  Usage:
- *   analyze [EVENTS] [THREADS] [SITES] [STORE]   default 5000000 16 200
- * STORE is created, and removed again unless it was named.  Prints one JSON
- * object; a figure, never a test. */
+ *   analyze [EVENTS] [THREADS] [SITES] [STORE] [WAITS] [make]   default 5000000 16 200
+ * STORE is created, and removed again unless it was named.  WAITS: of a request,
+ * about (default 7).  make: only the store.  Prints one JSON object; a figure,
+ * never a test. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,13 @@
 #include <unistd.h>
 
 #include "analyze/run.h"
+#include "bench/reference.h"
 #include "tarry/ops.h"
 
 #define BATCH 16384
 #define FRAMES 12
+
+static uint32_t waits_per_request = 7; /* more or less by 4 */
 
 static uint64_t rng_state = 88172645463325252ULL;
 
@@ -75,7 +79,7 @@ static struct ty_ev make(struct worker *w, uint32_t thread, uint32_t sites)
 	if (w->step == 0) {
 		e.op = TY_OP_recv;
 		e.cls = TY_CLASS_RECV;
-		w->waits = 3 + (uint32_t)(rng() % 8);
+		w->waits = waits_per_request - 4 + (uint32_t)(rng() % 8);
 	} else if (w->step <= w->waits) {
 		uint32_t r = (uint32_t)rng();
 		e.path = 2 + (r % sites) * (r / 65536 % 7 != 0);
@@ -133,6 +137,15 @@ static void make_store(const char *path, uint64_t events, uint32_t threads, uint
 	free(ahead);
 }
 
+/* Half a second's worth, about: numbers a second now. */
+static double reference(void)
+{
+	double t = now();
+	for (int i = 0; i < 1000; i++)
+		reference_work();
+	return 1000.0 * REFERENCE_N / (now() - t);
+}
+
 static uint64_t scan(const char *path, char *err)
 {
 	struct ty_store *s;
@@ -157,12 +170,16 @@ int main(int argc, char **argv)
 	uint32_t threads = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 16;
 	uint32_t sites = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 200;
 	const char *path = argc > 4 ? argv[4] : "/tmp/tarry-bench-analyze.store";
+	uint32_t waits = argc > 5 ? (uint32_t)strtoul(argv[5], NULL, 10) : 0;
+	waits_per_request = waits >= 5 ? waits : waits_per_request;
 	char err[TY_ERR_MAX] = "";
 	struct run r = { .opt = { .store = path, .tail = 0.99, .requests = "socket" } };
 	struct rusage u;
 	if (access(path, F_OK) != 0)
 		make_store(path, events, threads, sites, err);
-	double t0 = now();
+	if (argc > 6 && !strcmp(argv[6], "make"))
+		return 0;
+	double reference_per_s = reference(), t0 = now();
 	events = scan(path, err);
 	double t1 = now();
 	check(ty_pass_load(&r, err), err);
@@ -171,12 +188,15 @@ int main(int argc, char **argv)
 	double t2 = now();
 	check(ty_pass_variance(&r, err), err);
 	double t3 = now();
+	reference_per_s = (reference_per_s + reference()) / 2;
 	getrusage(RUSAGE_SELF, &u);
-	printf("{\"events\": %llu, \"requests\": %zu, \"sites\": %zu, \"scan_per_s\": %.0f, \"cut_per_s\": %.0f, "
-	       "\"report_per_s\": %.0f, \"variance_s\": %.3f, \"rss_mib\": %ld, \"share_sum\": %.12f, \"overlap\": %llu}\n",
+	printf("{\"events\": %llu, \"requests\": %zu, \"sites\": %zu, \"scan_per_s\": %.0f, "
+	       "\"cut_per_s\": %.0f, \"report_per_s\": %.0f, "
+	       "\"variance_s\": %.3f, \"rss_mib\": %ld, \"share_sum\": %.12f, \"overlap\": %llu, "
+	       "\"reference_per_s\": %.0f}\n",
 	       (unsigned long long)events, r.rows.n, r.sites.n, (double)events / (t1 - t0), (double)events / (t2 - t1),
 	       (double)events / (t3 - t1), t3 - t2, u.ru_maxrss / 1024, r.res.sum,
-	       (unsigned long long)(r.counts.overlap + r.counts.negative));
+	       (unsigned long long)(r.counts.overlap + r.counts.negative), reference_per_s);
 	ty_run_free(&r);
 	if (argc <= 4) {
 		unlink(path);

@@ -3,8 +3,9 @@
  * Measures the block codec and the store on a server-like mixture: bytes per
  * event, events packed, unpacked, stored and scanned per second of one core.
  * Usage: codec [EVENTS] [THREADS] [PER_BLOCK] [STORE]; a drain has PER_BLOCK
- * events, STORE is created and removed.  Prints one JSON object; a figure,
- * never a test. */
+ * events, STORE is created and removed.  Prints one JSON object.  The least of
+ * ROUNDS times counts for each drain, as for the reference that runs in between.  TARRY_BENCH_SLOW=P makes packing and
+ * unpacking P % slower, for tests of what would notice. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/reference.h"
 #include "common/block.h"
 #include "common/store.h"
 #include "tarry/event.h"
 #include "tarry/ops.h"
 
+#define ROUNDS 7
 #define MEAN_NS 80000 /* between two events of a thread, about */
 
 static uint64_t rng_state = 88172645463325252ULL;
@@ -108,35 +111,77 @@ static size_t next_drain(struct load *l)
 	return n;
 }
 
+/* The planted slowness: computes for as long as the part of the work says. */
+static void dawdle(double since)
+{
+	static double part = -1;
+	if (part < 0) {
+		const char *text = getenv("TARRY_BENCH_SLOW");
+		part = text ? atof(text) / 100 : 0;
+	}
+	for (double until = now() + (now() - since) * part; part > 0 && now() < until;)
+		;
+}
+
+struct codec {
+	struct ty_packer *packer;
+	struct ty_unpacker *unpacker;
+	struct ty_ev *back;
+	double pack_s, unpack_s, reference_s;
+	size_t bytes, drains;
+};
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static int one_drain(struct codec *c, const struct ty_ev *ev, size_t n)
+{
+	double pack_s = 1e9, unpack_s = 1e9, reference_s = 1e9;
+	const void *data;
+	size_t len = 0;
+	for (int i = 0; i < ROUNDS; i++) {
+		double t0 = now();
+		if (ty_block_pack(c->packer, ev, n, 0, &data, &len) < 0)
+			return 1;
+		dawdle(t0);
+		double t1 = now();
+		if (ty_block_unpack(c->unpacker, data, len, c->back) < 0)
+			return 1;
+		dawdle(t1);
+		double t2 = now();
+		reference_work();
+		reference_s = least(reference_s, now() - t2);
+		unpack_s = least(unpack_s, t2 - t1);
+		pack_s = least(pack_s, t1 - t0);
+	}
+	c->pack_s += pack_s;
+	c->unpack_s += unpack_s;
+	c->reference_s += reference_s;
+	c->drains++;
+	c->bytes += len;
+	return 0;
+}
+
 static int codec(struct load *l)
 {
-	struct ty_packer *p = ty_packer_new();
-	struct ty_unpacker *u = ty_unpacker_new();
-	struct ty_ev *back = malloc(TY_BLOCK_MAX * sizeof *back);
-	double pack_s = 0, unpack_s = 0;
-	size_t bytes = 0, events = 0, n;
-	for (; p && u && back && events < l->total; events += n) {
-		const void *data;
-		size_t len;
+	struct codec c = { .packer = ty_packer_new(), .unpacker = ty_unpacker_new(),
+			   .back = malloc(TY_BLOCK_MAX * sizeof *c.back) };
+	size_t events = 0, n;
+	int r = !c.packer || !c.unpacker || !c.back;
+	for (; r == 0 && events < l->total; events += n) {
 		n = next_drain(l);
-		if (n == 0)
-			continue;
-		double t0 = now();
-		if (ty_block_pack(p, l->ev, n, 0, &data, &len) < 0)
-			return 1;
-		double t1 = now();
-		if (ty_block_unpack(u, data, len, back) < 0)
-			return 1;
-		unpack_s += now() - t1;
-		pack_s += t1 - t0;
-		bytes += len;
+		r = n > 0 && one_drain(&c, l->ev, n);
 	}
-	printf("{\"events\": %zu, \"bytes_per_event\": %.2f, \"pack_per_s\": %.0f, \"unpack_per_s\": %.0f", events,
-	       (double)bytes / (double)events, (double)events / pack_s, (double)events / unpack_s);
-	ty_packer_free(p);
-	ty_unpacker_free(u);
-	free(back);
-	return 0;
+	if (r == 0)
+		printf("{\"events\": %zu, \"bytes_per_event\": %.2f, \"pack_per_s\": %.0f, \"unpack_per_s\": %.0f, "
+		       "\"reference_per_s\": %.0f", events, (double)c.bytes / (double)events, (double)events / c.pack_s,
+		       (double)events / c.unpack_s, (double)c.drains * REFERENCE_N / c.reference_s);
+	ty_packer_free(c.packer);
+	ty_unpacker_free(c.unpacker);
+	free(c.back);
+	return r;
 }
 
 static int write_store(struct load *l, const char *path, double *seconds)
@@ -209,7 +254,8 @@ int main(int argc, char **argv)
 		l.until = 0;
 		r = store(&l, argv[4]);
 	}
-	printf("}\n");
+	if (r == 0)
+		printf("}\n");
 	free(l.ev);
 	free(l.client);
 	return r;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The cheapest preload there can be: forwards lock and unlock and does nothing
  * else.  What tarry's uncontended path is compared with. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 

@@ -14,11 +14,12 @@ enum { TY_EXIT_OK = 0, TY_EXIT_FAIL = 1, TY_EXIT_USAGE = 2 };
 	X(tree, "through which functions the variance of latency comes")         \
 	X(tail, "what distinguishes the slowest requests")                       \
 	X(compare, "two recordings side by side; says what got worse")            \
+	X(experiment, "variants of a program against each other, run by run")      \
 	X(info, "what a store holds: provenance, counts, losses, coverage")       \
 	X(dump, "events as text, one a line")                                     \
 	X(export, "folded stacks, pprof, Chrome trace or CSV for other programs")  \
 	X(top, "who waits where right now, in a recording in progress")            \
-	X(ctl, "switch recording on or off in a running program")
+	X(ctl, "switch recording, or orders of waiters, in a running program")
 
 #define X(name, what) int cmd_##name(int argc, char **argv);
 TY_COMMANDS(X)

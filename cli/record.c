@@ -19,18 +19,19 @@
 #define PAUSE_TURNS 20u  /* between two looks at who is left */
 #define LOOKS 3u
 
-enum { KEY_NO_CHILDREN = 256, KEY_ONLY, KEY_MAX_SIZE, KEY_KEEP, KEY_PAUSED, KEY_MIN_PATH, KEY_SELF_CHECK };
+enum { KEY_NO_CHILDREN = 256, KEY_ONLY, KEY_MAX_SIZE, KEY_KEEP, KEY_PAUSED, KEY_MIN_PATH, KEY_SELF_CHECK, KEY_ORDER };
 
 static const struct argp_option options[] = {
 	{ "output", 'o', "STORE", 0, "Store to create (default: CMD.PID.tarry here)", 0 },
-	{ "config", 'c', "FILE", 0, "Configuration in YAML; options given here come after it", 0 },
+	{ "config", 'c', "FILE", 0, "Configuration in YAML; options come after it", 0 },
 	{ "no-children", KEY_NO_CHILDREN, 0, 0, "Record only the program itself", 0 },
-	{ "only", KEY_ONLY, "EXE", 0, "Record only processes of this executable (base name)", 0 },
+	{ "only", KEY_ONLY, "EXE", 0, "Record only processes of this executable", 0 },
 	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Drop the oldest events beyond this size, e.g. 1G", 0 },
 	{ "keep", KEY_KEEP, "TIME", 0, "Keep only the last so much time, e.g. 5m", 0 },
 	{ "paused", KEY_PAUSED, 0, 0, "Start without recording; `tarry ctl STORE on` begins", 0 },
-	{ "min-path", KEY_MIN_PATH, "TIME", 0, "IO shorter than this gets no call path (default 10us, 0: all do)", 0 },
+	{ "min-path", KEY_MIN_PATH, "TIME", 0, "IO shorter than this gets no path (default 10us)", 0 },
 	{ "self-check", KEY_SELF_CHECK, "N", 0, "Check one call path in N with a second unwinder", 0 },
+	{ "order", KEY_ORDER, "ORDER", 0, "Grant waiters so: eldest, or eldest:cond,mutex", 0 },
 	{ "quiet", 'q', 0, 0, "No status line and no summary", 0 },
 	{ "verbose", 'v', 0, 0, "Summary also when standard error is no terminal", 0 },
 	{ 0 },
@@ -42,6 +43,7 @@ struct record {
 	struct ty_launch launch;
 	const char *store;
 	char **command;
+	bool ordered;              /* --order was given */
 	bool quiet, verbose, line; /* line: the status line is on the terminal */
 	char default_store[300], library[4096];
 };
@@ -59,6 +61,16 @@ static void self_check(struct argp_state *st, struct ty_settings *s, const char 
 	unsigned long n = strtoul(digits, &end, 10);
 	want(st, *end || end == digits || n > UINT32_MAX ? -EINVAL : 0, "--self-check", arg, "1/16");
 	s->self_check = (uint32_t)n;
+}
+
+static void order(struct argp_state *st, struct record *o, const char *arg)
+{
+	char err[TY_ERR_MAX];
+	if (!o->ordered)
+		o->set.orders.rules = 0;
+	o->ordered = true;
+	if (ty_orders_add(&o->set.orders, arg, err) < 0)
+		argp_error(st, "--order: %s", err);
 }
 
 static error_t option(int key, char *arg, struct argp_state *st)
@@ -94,6 +106,9 @@ static error_t option(int key, char *arg, struct argp_state *st)
 		return 0;
 	case KEY_SELF_CHECK:
 		self_check(st, &o->set, arg);
+		return 0;
+	case KEY_ORDER:
+		order(st, o, arg);
 		return 0;
 	case 'q':
 		o->quiet = true;
@@ -176,6 +191,8 @@ static void sum_up(struct record *o, const struct ty_summary *s)
 		       s->refused == 1 ? " was" : "es were");
 	if (!s->attached && !s->refused && !o->set.only[0])
 		ty_say("%s: nothing was recorded: libtarry.so was not loaded into the program", o->store);
+	for (uint32_t i = 0; i < s->notes; i++)
+		ty_say("%s", s->note[i]);
 	if (*s->trouble)
 		ty_say("%s: the recording is not complete: %s", o->store, s->trouble);
 	if (tell) {
@@ -229,7 +246,7 @@ static void record(struct record *o, struct ty_recorder *r, struct ty_summary *s
 
 static int start(struct record *o)
 {
-	char err[TY_ERR_MAX], lock[4200];
+	char err[TY_ERR_MAX];
 	struct ty_recorder *r;
 	struct ty_summary sum;
 	if (ty_launch_fork(&o->launch, o->program.path, o->command, o->library, err) < 0) {
@@ -252,9 +269,7 @@ static int start(struct record *o)
 	int rc = ty_launch_go(&o->launch, ty_session_locator(r));
 	if (rc < 0) {
 		ty_session_finish(r, true, &sum);
-		snprintf(lock, sizeof lock, "%s-lock", o->store);
-		unlink(o->store);
-		unlink(lock);
+		ty_store_remove(o->store);
 		ty_say("%s: %s", o->command[0], strerror(-rc));
 		return rc == -ENOENT ? 127 : 126;
 	}
@@ -279,6 +294,8 @@ int cmd_record(int argc, char **argv)
 	}
 	if (*o.program.warning)
 		ty_say("%s", o.program.warning);
+	if (ty_orders_warning(&o.set.orders, err))
+		ty_say("%s", err);
 	rc = start(&o);
 	ty_settings_free(&o.set);
 	return rc;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cli/cmd.h"
 #include "common/err.h"
@@ -89,12 +90,23 @@ static int record(struct ty_settings *set, const char *store, int fd, int host, 
 		ty_session_turn(r);
 	while (ty_session_alive(r));
 	ty_session_finish(r, false, &sum);
+	for (uint32_t i = 0; i < sum.notes; i++)
+		log_line(store, sum.note[i]);
 	if (sum.refused) {
 		snprintf(line, sizeof line, "%u process(es) were built for another version of tarry and stayed off",
 			 sum.refused);
 		log_line(store, line);
 	}
 	return *sum.trouble ? ty_err(err, -EIO, "the recording is not complete: %s", sum.trouble) : 0;
+}
+
+/* Nobody is there who would write into a named pipe, or end us while we wait for that. */
+static int read_settings(struct ty_settings *set, const char *config, char *err)
+{
+	struct stat st;
+	if (stat(config, &st) == 0 && S_ISFIFO(st.st_mode))
+		return ty_err(err, -EINVAL, "%s: a pipe; the configuration of a plain preload must be a file", config);
+	return ty_settings_read(set, config, err);
 }
 
 int cmd_recorder(int argc, char **argv)
@@ -114,7 +126,9 @@ int cmd_recorder(int argc, char **argv)
 	detach(fd);
 	ty_settings_default(&set);
 	if (*config)
-		rc = ty_settings_read(&set, config, err);
+		rc = read_settings(&set, config, err);
+	if (rc == 0 && ty_orders_warning(&set.orders, err))
+		log_line(store, err);
 	if (rc == 0)
 		rc = record(&set, store, fd, host, err);
 	if (rc < 0) {

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Configuration files: the only file that includes yaml.h.  Runs in recorder
- * and readers, never in the traced process.  One row per key in `keys`;
- * configs/default.yaml documents the same keys and a unit test compares both.
+ * Configuration files.  Runs in recorder and readers, never in the traced
+ * process.  One row per key in `keys`; configs/default.yaml documents the same
+ * keys and a unit test compares both.
  *
- * A file is one flat YAML mapping.  It is read event by event, so that every
- * complaint has a line and a column, and so that nothing is built from input
- * that will be refused: no anchors, aliases, tags, second documents, duplicate
- * keys or nested mappings.  The caller's settings change only when all of the
- * file is good.
+ * A file is one flat YAML mapping without duplicate keys (common/yaml.h).  The
+ * caller's settings change only when all of the file is good.
  */
 #include "common/conf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <yaml.h>
 #include "common/err.h"
 #include "common/units.h"
+#include "common/yaml.h"
 #include "tarry/ops.h"
 
-#define FILE_MAX (1u << 20)
-
-enum type { TIME, SIZE, NUMBER, RATIO, BOOL, CLASSES, NAME, RULE };
+enum type { TIME, SIZE, NUMBER, RATIO, BOOL, CLASSES, NAME, PROTOCOL, RULE, ORDERS, IDLE, AGE, FSYNC };
 
 static const char *const expected[] = {
 	[TIME] = "a time such as 10us, 2ms, 1s, 5m or 0",
@@ -34,7 +27,12 @@ static const char *const expected[] = {
 	[BOOL] = "true or false",
 	[CLASSES] = "all or a list of classes of operations, such as [mutex, cond, -poll]",
 	[NAME] = "the base name of an executable, at most 63 bytes",
-	[RULE] = "auto, socket, marker, none or site:TEXT",
+	[PROTOCOL] = "auto, mysql, postgresql, redis, memcached or http",
+	[RULE] = "auto, socket, transaction, marker, none or site:TEXT",
+	[ORDERS] = "a list of rules",
+	[IDLE] = "a list of patterns",
+	[AGE] = "request, marker or idle",
+	[FSYNC] = "native, coalesce or lazy_flush",
 };
 
 struct key {
@@ -60,6 +58,9 @@ static const struct key keys[] = {
 	{ "operations", CLASSES, AT(class_mask), 0, 0, "", "classes of operations to record" },
 	{ "children", BOOL, AT(children), 0, 0, "", "record child processes too" },
 	{ "only", NAME, AT(only), 0, 0, "", "record only processes of this executable" },
+	{ "capture_bytes", NUMBER, AT(capture_bytes), 0, TY_BYTES_MAX, "0 to 32",
+	  "bytes of each receive to tell classes of requests by" },
+	{ "protocol", PROTOCOL, AT(protocol), 0, 0, "", "what the captured bytes are" },
 	{ "paused", BOOL, AT(paused), 0, 0, "", "start switched off" },
 	{ "max_size", SIZE, AT(max_size), MIB, UINT64_MAX, "0 (no bound) or at least 1M", "bound of the store" },
 	{ "keep", TIME, AT(keep_ns), SEC, UINT64_MAX, "0 (all) or at least 1s", "keep only the last so much time" },
@@ -67,6 +68,13 @@ static const struct key keys[] = {
 	{ "sync", TIME, AT(sync_ns), SEC / 10, 3600 * SEC, "100ms to 1h", "how often the store is flushed to disk" },
 	{ "symbols", BOOL, AT(symbols), 0, 0, "", "store names and lines of all seen addresses" },
 	{ "debuginfod", BOOL, AT(debuginfod), 0, 0, "", "ask the servers of DEBUGINFOD_URLS" },
+	{ "orders", ORDERS, AT(orders), 0, 0, "", "in which order waiters are granted" },
+	{ "order_age", AGE, AT(orders.age), 0, 0, "", "what the age of a waiter is" },
+	{ "order_idle", IDLE, AT(orders), 0, 0, "", "waits at which a thread has no request" },
+	{ "order_bound", TIME, AT(orders.bound_ns), MS, 10 * SEC, "1ms to 10s", "a queued waiter looks for itself so often" },
+	{ "fsync", FSYNC, AT(orders.sync), 0, 0, "", "what becomes of fsync and fdatasync" },
+	{ "fsync_interval", TIME, AT(orders.sync_ns), MS, 3600 * SEC, "1ms to 1h", "how old what lazy_flush promised may become" },
+	{ "unsafe", BOOL, AT(orders.unsafe), 0, 0, "", "allow what may lose data" },
 	{ "requests", RULE, AT(requests), 0, 0, "", "what one request is" },
 };
 #define KEYS (sizeof keys / sizeof keys[0])
@@ -76,6 +84,7 @@ static const char *const class_names[] = {
 #include "tarry/wrap.def"
 };
 _Static_assert(TY_FRAMES_MAX == 128, "the range of max_depth says so");
+_Static_assert(TY_BYTES_MAX == 32, "the range of capture_bytes says so");
 _Static_assert(TY_CLASS_COUNT < 64, "a class is a bit of class_mask");
 #define ALL_CLASSES ((1ull << TY_CLASS_COUNT) - 1)
 
@@ -99,6 +108,8 @@ void ty_settings_default(struct ty_settings *s)
 	s->drain_ns = 2 * MS;
 	s->sync_ns = 10 * SEC;
 	s->symbols = true;
+	ty_orders_default(&s->orders);
+	strcpy(s->protocol, "auto");
 	strcpy(s->requests, "auto");
 }
 
@@ -110,13 +121,35 @@ void ty_settings_free(struct ty_settings *s)
 
 /* ---- setting ---- */
 
-static bool rule_known(const char *text)
+static bool among(const char *text, const char *const *words, size_t n)
 {
-	static const char *const words[] = { "auto", "socket", "marker", "none" };
-	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+	for (size_t i = 0; i < n; i++)
 		if (strcmp(text, words[i]) == 0)
 			return true;
-	return strncmp(text, "site:", 5) == 0 && text[5];
+	return false;
+}
+
+static bool rule_known(const char *text)
+{
+	static const char *const words[] = { "auto", "socket", "transaction", "marker", "none" };
+	return among(text, words, sizeof words / sizeof words[0]) || (strncmp(text, "site:", 5) == 0 && text[5]);
+}
+
+static bool protocol_known(const char *text)
+{
+	static const char *const words[] = { "auto", "mysql", "postgresql", "redis", "memcached", "http" };
+	return among(text, words, sizeof words / sizeof words[0]);
+}
+
+/* The number of a word among those that `name` gives, into *to. */
+static int take_word(uint32_t *to, const char *text, const char *(*name)(uint32_t))
+{
+	for (uint32_t i = 0; name(i); i++)
+		if (strcmp(text, name(i)) == 0) {
+			*to = i;
+			return 0;
+		}
+	return -EINVAL;
 }
 
 static int copy_text(char *to, size_t room, const char *text, bool good)
@@ -131,20 +164,14 @@ static int copy_text(char *to, size_t room, const char *text, bool good)
 /* ---- the reader ---- */
 
 struct reader {
-	yaml_parser_t yaml;
+	struct ty_yaml *yaml;
 	struct ty_settings *s; /* a copy of the caller's */
-	const char *name;      /* of the file, for messages */
-	const char *text;
-	size_t len;
-	char *err;
 	uint64_t seen;         /* bit per key */
-	yaml_event_t ev;       /* the current event */
+	struct ty_yaml_place lazy, idle; /* where what needs another key stands; line 0: nowhere */
 };
 _Static_assert(KEYS <= 64, "a key is a bit of seen");
 
-#define FAIL(r, fmt, ...)                                                                           \
-	ty_err((r)->err, -EINVAL, "%s:%zu:%zu: " fmt, (r)->name, (r)->ev.start_mark.line + 1,         \
-	       (r)->ev.start_mark.column + 1, ##__VA_ARGS__)
+#define FAIL(r, ...) ty_yaml_fail((r)->yaml, __VA_ARGS__)
 
 static int unknown_key(struct reader *r, const char *key)
 {
@@ -154,7 +181,7 @@ static int unknown_key(struct reader *r, const char *key)
 		ty_nearer(&n, keys[i].name);
 	if (n.best)
 		return FAIL(r, "unknown key '%s'; did you mean '%s'?", ty_quote(q, key), n.best);
-	char list[256] = "";
+	char list[400] = "";
 	for (size_t i = 0; i < KEYS; i++)
 		strcat(strcat(list, i ? ", " : ""), keys[i].name);
 	return FAIL(r, "unknown key '%s'; the keys are %s", ty_quote(q, key), list);
@@ -237,104 +264,48 @@ static int set_scalar(struct reader *r, const struct key *k, const char *text)
 	case NAME:
 		rc = copy_text(field, sizeof r->s->only, text, !strchr(text, '/'));
 		break;
+	case PROTOCOL:
+		rc = copy_text(field, sizeof r->s->protocol, text, protocol_known(text));
+		break;
 	case RULE:
 		rc = copy_text(field, sizeof r->s->requests, text, rule_known(text));
 		break;
+	case AGE:
+		rc = take_word(&r->s->orders.age, text, ty_age_name);
+		r->idle = ty_yaml_here(r->yaml);
+		break;
+	case FSYNC:
+		rc = take_word(&r->s->orders.sync, text, ty_sync_name);
+		r->lazy = ty_yaml_here(r->yaml);
+		break;
+	case ORDERS:
+	case IDLE: /* lists only */
+		return -EINVAL;
 	}
 	if (rc < 0)
 		return FAIL(r, "%s: expected %s, not '%s' (%s)", k->name, expected[k->type], ty_quote(q, text), k->doc);
 	return 0;
 }
 
-static yaml_mark_t mark_of(const char *text, size_t offset)
-{
-	yaml_mark_t m = { .index = offset };
-	for (size_t i = 0; i < offset; i++)
-		if (text[i] == '\n') {
-			m.line++;
-			m.column = 0;
-		} else {
-			m.column++;
-		}
-	return m;
-}
-
-/* The next event into r->ev; 0 or -EINVAL with the text of libyaml. */
-static int next(struct reader *r)
-{
-	yaml_event_delete(&r->ev);
-	if (yaml_parser_parse(&r->yaml, &r->ev))
-		return 0;
-	if (r->yaml.error == YAML_MEMORY_ERROR)
-		return ty_err(r->err, -ENOMEM, "%s: out of memory", r->name);
-	yaml_mark_t at = r->yaml.problem_mark;
-	if (r->yaml.error == YAML_READER_ERROR) /* no mark, only a byte offset: the reader runs ahead */
-		at = mark_of(r->text, r->yaml.problem_offset < r->len ? r->yaml.problem_offset : r->len);
-	return ty_err(r->err, -EINVAL, "%s:%zu:%zu: not YAML: %s%s%s", r->name, at.line + 1, at.column + 1,
-		      r->yaml.problem ? r->yaml.problem : "syntax error", r->yaml.context ? ", " : "",
-		      r->yaml.context ? r->yaml.context : "");
-}
-
-/* The scalar in r->ev as a C string, or NULL with err set. `what` names its place. */
-static const char *scalar(struct reader *r, const char *what, const char *wants)
-{
-	const char *got = "nothing";
-	switch (r->ev.type) {
-	case YAML_SCALAR_EVENT:
-		if (r->ev.data.scalar.anchor || r->ev.data.scalar.tag) {
-			FAIL(r, "%s: anchors and tags are not allowed here", what);
-			return NULL;
-		}
-		if (memchr(r->ev.data.scalar.value, 0, r->ev.data.scalar.length)) {
-			FAIL(r, "%s: NUL byte in the text", what);
-			return NULL;
-		}
-		if (r->ev.data.scalar.length || r->ev.data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-			return (const char *)r->ev.data.scalar.value;
-		break;
-	case YAML_ALIAS_EVENT:
-		FAIL(r, "%s: aliases are not allowed here", what);
-		return NULL;
-	case YAML_SEQUENCE_START_EVENT:
-		got = "a list";
-		break;
-	case YAML_MAPPING_START_EVENT:
-		got = "a mapping";
-		break;
-	default:
-		break;
-	}
-	FAIL(r, "%s: expected %s, not %s", what, wants, got);
-	return NULL;
-}
-
 static int read_classes(struct reader *r, const struct key *k)
 {
 	uint64_t mask = 0;
-	if (r->ev.data.sequence_start.anchor || r->ev.data.sequence_start.tag)
-		return FAIL(r, "%s: anchors and tags are not allowed here", k->name);
-	for (bool first = true;; first = false) {
-		int rc = next(r);
-		if (rc < 0)
-			return rc;
-		if (r->ev.type == YAML_SEQUENCE_END_EVENT)
-			break;
-		const char *text = scalar(r, k->name, "the name of a class");
-		if (!text)
-			return -EINVAL;
-		rc = add_class(r, k, text, first, &mask);
-		if (rc < 0)
-			return rc;
+	const char *text;
+	int rc = ty_yaml_list(r->yaml, k->name);
+	for (bool first = true; rc == 0; first = false) {
+		rc = ty_yaml_item(r->yaml, k->name, "the name of a class", &text);
+		if (rc == 0)
+			return set_classes(r, k, mask);
+		if (rc > 0)
+			rc = add_class(r, k, text, first, &mask);
 	}
-	return set_classes(r, k, mask);
+	return rc;
 }
 
 /* One key, which is the current event, and its value. */
-static int read_pair(struct reader *r)
+static int read_pair(void *arg, const char *text)
 {
-	const char *text = scalar(r, "configuration", "a key");
-	if (!text)
-		return -EINVAL;
+	struct reader *r = arg;
 	const struct key *k = NULL;
 	for (size_t i = 0; i < KEYS; i++)
 		if (strcmp(text, keys[i].name) == 0)
@@ -346,75 +317,48 @@ static int read_pair(struct reader *r)
 		return FAIL(r, "%s: given twice", k->name);
 	r->seen |= bit;
 
-	int rc = next(r);
+	int rc = ty_yaml_next(r->yaml);
 	if (rc < 0)
 		return rc;
-	if (k->type == CLASSES && r->ev.type == YAML_SEQUENCE_START_EVENT)
+	if (k->type == CLASSES && ty_yaml_is_list(r->yaml))
 		return read_classes(r, k);
-	text = scalar(r, k->name, expected[k->type]);
+	if (k->type == ORDERS)
+		return ty_orders_read(&r->s->orders, r->yaml);
+	if (k->type == IDLE) {
+		r->idle = ty_yaml_here(r->yaml);
+		return ty_orders_read_idle(&r->s->orders, r->yaml);
+	}
+	text = ty_yaml_text(r->yaml, k->name, expected[k->type]);
 	return text ? set_scalar(r, k, text) : -EINVAL;
 }
 
-/* The document's root, which is the current event. */
-static int read_root(struct reader *r)
+/* Keys that need each other. */
+static int check_together(struct reader *r)
 {
-	if (r->ev.type == YAML_SCALAR_EVENT && r->ev.data.scalar.length == 0 &&
-	    r->ev.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-		return 0; /* "---" and nothing else */
-	if (r->ev.type != YAML_MAPPING_START_EVENT)
-		return FAIL(r, "expected lines of 'key: value'");
-	if (r->ev.data.mapping_start.anchor || r->ev.data.mapping_start.tag)
-		return FAIL(r, "anchors and tags are not allowed here");
-	for (;;) {
-		int rc = next(r);
-		if (rc < 0 || r->ev.type == YAML_MAPPING_END_EVENT)
-			return rc;
-		rc = read_pair(r);
-		if (rc < 0)
-			return rc;
-	}
-}
-
-static int read_stream(struct reader *r)
-{
-	unsigned documents = 0;
-	for (;;) {
-		int rc = next(r);
-		if (rc < 0)
-			return rc;
-		switch (r->ev.type) {
-		case YAML_STREAM_END_EVENT:
-			return 0;
-		case YAML_STREAM_START_EVENT:
-		case YAML_DOCUMENT_END_EVENT:
-			break;
-		case YAML_DOCUMENT_START_EVENT:
-			if (documents++)
-				return FAIL(r, "a second document; one file is one configuration");
-			break;
-		default:
-			rc = read_root(r);
-			if (rc < 0)
-				return rc;
-		}
-	}
+	const struct ty_order_settings *o = &r->s->orders;
+	if (r->lazy.line && o->sync == TY_SYNC_LAZY_FLUSH && !o->unsafe)
+		return ty_yaml_fail_at(r->yaml, r->lazy, "fsync: %s loses data at a power failure that the program was told is "
+				       "on disk; it needs `unsafe: true`", ty_sync_name(o->sync));
+	if (r->idle.line && o->age == TY_AGE_IDLE && !o->idles)
+		return ty_yaml_fail_at(r->yaml, r->idle, "order_age: idle needs the sites in order_idle");
+	if (r->idle.line && o->age != TY_AGE_IDLE && o->idles)
+		return ty_yaml_fail_at(r->yaml, r->idle, "order_idle: needs `order_age: idle`");
+	return 0;
 }
 
 int ty_settings_parse(struct ty_settings *s, const char *name, const char *text, size_t len, char *err)
 {
 	struct ty_settings copy;
-	struct reader r = { .s = &copy, .name = name, .text = text, .len = len, .err = err };
+	struct reader r = { .s = &copy };
 
-	if (len > FILE_MAX)
-		return ty_err(err, -EFBIG, "%s: larger than 1 MiB, not a configuration", name);
 	memcpy(&copy, s, sizeof copy);
-	if (!yaml_parser_initialize(&r.yaml))
-		return ty_err(err, -ENOMEM, "%s: out of memory", name);
-	yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text, len);
-	yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
-	int rc = read_stream(&r);
-	yaml_event_delete(&r.ev);
-	yaml_parser_delete(&r.yaml);
+	int rc = ty_yaml_open(&r.yaml, name, text, len, err);
+	if (rc < 0)
+		return rc;
+	rc = ty_yaml_document(r.yaml, "configuration", read_pair, &r);
+	if (rc == 0)
+		rc = check_together(&r);
+	ty_yaml_close(r.yaml);
 	if (rc < 0)
 		return rc;
 	copy.text = strndup(text, len);
@@ -427,31 +371,12 @@ int ty_settings_parse(struct ty_settings *s, const char *name, const char *text,
 
 int ty_settings_read(struct ty_settings *s, const char *path, char *err)
 {
-	int rc = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		rc = -errno;
-		return ty_err(err, rc, "%s: %s", path, strerror(-rc));
-	}
-	/* Read, not mapped, so that pipes and /dev/stdin work too. */
-	char *text = malloc(FILE_MAX + 1);
-	size_t len = 0;
-	if (!text)
-		rc = ty_err(err, -ENOMEM, "%s: out of memory", path);
-	while (rc == 0 && len <= FILE_MAX) {
-		ssize_t n = read(fd, text + len, FILE_MAX + 1 - len);
-		if (n == 0)
-			break;
-		if (n > 0)
-			len += (size_t)n;
-		else if (errno != EINTR) {
-			rc = -errno;
-			ty_err(err, rc, "%s: %s", path, strerror(-rc));
-		}
-	}
-	close(fd);
-	if (rc == 0)
-		rc = ty_settings_parse(s, path, text, len, err);
+	char *text;
+	size_t len;
+	int rc = ty_yaml_load(path, &text, &len, err);
+	if (rc < 0)
+		return rc;
+	rc = ty_settings_parse(s, path, text, len, err);
 	free(text);
 	return rc;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Configuration: YAML for people (common/conf.c is the only file with yaml.h),
- * one struct for the program.  One row per key in TY_KEYS; configs/default.yaml
- * documents each (a test compares the two lists).
+ * Configuration: YAML for people, one struct for the program.  One row per key
+ * in conf.c; configs/default.yaml documents each (a test compares the two lists).
  */
 #ifndef TY_CONF_H
 #define TY_CONF_H
 
+#include "common/orders.h"
 #include "common/store.h" /* TY_ERR_MAX */
 #include "tarry/arena.h"
 
@@ -20,14 +20,17 @@ struct ty_settings {
 	bool children;             /* children: true */
 	char only[64];             /* only: NAME of the executable, base name */
 	bool paused;               /* paused: false */
+	uint32_t capture_bytes;    /* capture_bytes: 0, first bytes of requests to tell their class by */
+	char protocol[16];         /* protocol: auto | mysql | postgresql | redis | memcached | http */
 	uint64_t max_size;         /* max_size: 0 (bytes of store; 0: no bound) */
 	uint64_t keep_ns;          /* keep: 0 (keep the last so much time; 0: all) */
 	uint64_t drain_ns;         /* drain: 2ms, how often rings are emptied */
 	uint64_t sync_ns;          /* sync: 10s, how often the store is flushed */
 	bool symbols;              /* symbols: true, embed names and lines at the end */
 	bool debuginfod;           /* debuginfod: false, ask DEBUGINFOD_URLS */
+	struct ty_order_settings orders; /* orders, order_age, order_idle, order_bound, fsync, fsync_interval, unsafe */
 	/* report */
-	char requests[256];        /* requests: auto | socket | marker | none | site:TEXT */
+	char requests[256];        /* requests: auto | socket | transaction | marker | none | site:TEXT */
 	char *text;                /* the file as read, for the store; owned */
 };
 

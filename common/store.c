@@ -31,6 +31,15 @@ static char *lock_name(const char *path)
 	return name;
 }
 
+void ty_store_remove(const char *path)
+{
+	char *lock = lock_name(path);
+	unlink(path);
+	if (lock)
+		unlink(lock);
+	free(lock);
+}
+
 /* l_type comes back F_UNLCK when nobody holds the mark. */
 static int mark(int fd, int cmd, short type)
 {
@@ -81,7 +90,9 @@ static int open_dbs(struct ty_store *s, MDB_txn *txn, unsigned flags)
 	};
 	for (int i = 0; i < TY_DB_COUNT; i++) {
 		int rc = mdb_dbi_open(txn, names[i], flags, &s->db[i]);
-		if (rc)
+		if (rc == MDB_NOTFOUND && i == TY_DB_OBJECTS)
+			s->db[i] = TY_DB_MISSING; /* an older store */
+		else if (rc)
 			return rc;
 	}
 	return 0;
@@ -142,10 +153,8 @@ int ty_store_create(struct ty_store **ret, const char *path, char *err)
 		if (r == 0)
 			r = ty_store_commit(s, false, err);
 	}
-	if (r) { /* only what we made ourselves a moment ago */
-		unlink(path);
-		unlink(lock);
-	}
+	if (r)
+		ty_store_remove(path);
 out:
 	free(lock);
 	if (r == 0)
@@ -188,6 +197,7 @@ static int check_format(struct ty_store *s, MDB_txn *txn, char *err)
 	if (format > TY_STORE_FORMAT)
 		return ty_err(err, -ENOTSUP, "%s was written by a newer tarry, format %ld; this one reads up to %d",
 			      s->path, format, TY_STORE_FORMAT);
+	s->format = (unsigned)format;
 	return 0;
 }
 

@@ -15,8 +15,10 @@
  *   labels       u32 -> text
  *   paths        u32 -> packed frames
  *   symbols      u32 module, u64 offset -> JSON    list of {function, file, line, inlined}, innermost first
+ *   objects      u32 process, u64 address -> text  name of a static variable; not in older stores
  *   counters     u32 thread -> JSON      calls not recorded as events, losses, CPU and run-queue time
  *   blocks       u64 sequence -> packed, compressed events (common/block.c)
+ * All but meta and blocks have a checksum behind the value (common/store_sum.c).
  *
  * Times are CLOCK_MONOTONIC ns.  Errors: functions return 0 or a negative
  * errno and put one line for people, without newline, into `err` (TY_ERR_MAX
@@ -30,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TY_STORE_FORMAT 1 /* readers refuse a larger one and say so */
+#define TY_STORE_FORMAT 2 /* readers refuse a larger one and say so; 1 had no checksums of rows */
 #define TY_ERR_MAX 512
 
 enum ty_ev_kind {
@@ -124,6 +126,7 @@ struct ty_symbol { /* innermost first; inlined: this function was inlined into t
 struct ty_store;
 
 int ty_store_create(struct ty_store **ret, const char *path, char *err); /* -EEXIST when the file exists: nothing is touched */
+void ty_store_remove(const char *path); /* one that we have just created, and its lock file */
 int ty_store_put_meta(struct ty_store *s, const char *key, const char *value, char *err);
 int ty_store_put_ops(struct ty_store *s, char *err); /* this build's ops, classes and losses */
 int ty_store_put_process(struct ty_store *s, uint32_t id, const struct ty_process *p, char *err);
@@ -132,6 +135,8 @@ int ty_store_put_module(struct ty_store *s, uint32_t id, const struct ty_module_
 int ty_store_put_path(struct ty_store *s, uint32_t id, const struct ty_path *p, char *err);
 int ty_store_put_descriptor(struct ty_store *s, const struct ty_descriptor *d, char *err);
 int ty_store_put_label(struct ty_store *s, uint32_t id, const char *text, char *err);
+/* Name of a static variable that was waited for. */
+int ty_store_put_object(struct ty_store *s, uint32_t process, uint64_t object, const char *name, char *err);
 int ty_store_put_symbols(struct ty_store *s, uint32_t module, uint64_t offset, const struct ty_symbol *y, size_t n, char *err);
 /* Events of one drain, grouped by thread, each thread's in order of end.
  * complete_to: all events with end <= this are in this or earlier blocks (but
@@ -165,6 +170,8 @@ const struct ty_module_info *ty_store_modules(struct ty_store *s, size_t *n);
 const struct ty_path *ty_store_paths(struct ty_store *s, size_t *n);
 const struct ty_descriptor *ty_store_descriptors(struct ty_store *s, size_t *n); /* by process, fd, from */
 const char *ty_store_label(struct ty_store *s, uint32_t id); /* "" if unknown */
+/* Name of the static variable at an address of a process; NULL: it is none, or not known (yet). */
+const char *ty_store_object(struct ty_store *s, uint32_t process, uint64_t object);
 /* Symbols of one address; n 0 when none is stored.  Cached. */
 const struct ty_symbol *ty_store_symbols(struct ty_store *s, int32_t module, uint64_t offset, size_t *n);
 

@@ -38,13 +38,15 @@ static size_t put_size(size_t key, size_t value)
 bool ty_pending_put(struct ty_pending *w, enum ty_db db, const void *key, size_t key_bytes, const void *value,
 		    size_t bytes)
 {
-	size_t size = put_size(key_bytes, bytes);
+	size_t tail = ty_sum_has(db) ? TY_SUM_BYTES : 0, size = put_size(key_bytes, bytes + tail);
 	if (!value || bytes > UINT32_MAX / 2 || !ty_room(&w->data, &w->cap, w->bytes, size, 1))
 		return false;
 	struct put *p = (struct put *)(w->data + w->bytes);
-	*p = (struct put){ .bytes = (uint32_t)bytes, .db = (uint8_t)db, .key_bytes = (uint8_t)key_bytes };
+	*p = (struct put){ .bytes = (uint32_t)(bytes + tail), .db = (uint8_t)db, .key_bytes = (uint8_t)key_bytes };
 	memcpy(p->data, key, key_bytes);
 	memcpy(p->data + key_bytes, value, bytes);
+	if (tail)
+		ty_sum_put(p->data + key_bytes + bytes, db, key, key_bytes, value, bytes);
 	w->bytes += size;
 	return true;
 }

@@ -7,6 +7,7 @@
  *   store_write.c  puts, commit        store_pending.c  puts until their commit
  *   store_trim.c   dropping the oldest blocks         store_mem.c  memory of the tables
  *   store_read.c   tables and lookups  store_scan.c  events in order of end
+ *   store_sum.c    checksums of rows
  */
 #ifndef TY_STORE_PRIV_H
 #define TY_STORE_PRIV_H
@@ -18,11 +19,12 @@
 #include "common/err.h"
 #include "common/store.h"
 
+/* Checksums have the number in them: new ones come last. */
 #define TY_DBS(X)                                                                      \
 	X(META, "meta") X(OPS, "ops") X(LOSSES, "losses") X(PROCESSES, "processes")    \
 	X(THREADS, "threads") X(MODULES, "modules") X(DESCRIPTORS, "descriptors")      \
 	X(LABELS, "labels") X(PATHS, "paths") X(SYMBOLS, "symbols")                    \
-	X(COUNTERS, "counters") X(BLOCKS, "blocks")
+	X(COUNTERS, "counters") X(BLOCKS, "blocks") X(OBJECTS, "objects")
 enum ty_db {
 #define X(id, name) TY_DB_##id,
 	TY_DBS(X)
@@ -30,10 +32,13 @@ enum ty_db {
 	TY_DB_COUNT
 };
 
+#define TY_DB_MISSING 0 /* LMDB's own, its list of free pages */
+
 struct ty_store {
 	char *path;
 	MDB_env *env;
 	MDB_dbi db[TY_DB_COUNT];
+	unsigned format;     /* reader: of the file */
 	int fd;              /* writer: holds the mark "a recorder writes"; reader: to ask for it */
 	struct ty_writer *w; /* NULL: opened for reading */
 	struct ty_reader *r; /* NULL: opened for writing */
@@ -91,6 +96,13 @@ bool ty_pending_put(struct ty_pending *w, enum ty_db db, const void *key, size_t
 int ty_pending_write(struct ty_pending *w, MDB_txn *txn, const MDB_dbi *dbs); /* rc; nothing is taken out */
 /* Takes out blocks, and rows that a later one replaces. */
 void ty_pending_drop_events(struct ty_pending *w);
+
+/* ---- store_sum.c: 8 bytes behind the value of every row, from format 2 on ---- */
+#define TY_SUM_BYTES 8
+bool ty_sum_has(enum ty_db db);
+void ty_sum_put(uint8_t *to, enum ty_db db, const void *key, size_t key_bytes, const void *value, size_t bytes);
+/* Takes it off v; false: it is not that of the row. */
+bool ty_sum_take(const struct ty_store *s, enum ty_db db, const MDB_val *k, MDB_val *v);
 
 /* ---- store_write.c ---- */
 int ty_writer_new(struct ty_store *s, char *err);

@@ -14,8 +14,12 @@
 
 struct known { int32_t module; bool used; uint64_t offset; struct ty_symbol *y; size_t n; };
 
+struct named { uint32_t process; uint64_t object; const char *name; };
+
 struct ty_reader {
 	struct ty_mem mem;
+	struct named *object; /* by process and address, as the keys are */
+	size_t objects;
 	size_t ops, losses, processes, threads, modules, paths, descriptors, labels, metas;
 	struct ty_op_info *op;
 	const char **loss, **loss_what, **label, **meta_key, **meta_value;
@@ -130,7 +134,8 @@ static int table_rows(struct ty_store *s, MDB_txn *txn, enum ty_db db, struct ty
 	if (rc)
 		return -EIO;
 	while (e == 0 && (rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0)
-		e = k.mv_size != 4 || ty_unkey32(k.mv_data) >= n ? -EBADMSG : get(r, ty_unkey32(k.mv_data), &v);
+		e = k.mv_size != 4 || ty_unkey32(k.mv_data) >= n || !ty_sum_take(s, db, &k, &v) ? -EBADMSG :
+			get(r, ty_unkey32(k.mv_data), &v);
 	mdb_cursor_close(c);
 	return e ? e : rc == MDB_NOTFOUND ? 0 : -EIO;
 }
@@ -184,6 +189,34 @@ static int load_range(struct ty_store *s, MDB_txn *txn, struct ty_reader *r)
 			e = -EBADMSG;
 		r->blocks.last = e ? 0 : ty_unkey64(k.mv_data);
 		r->blocks.blocks = st.ms_entries;
+	}
+	mdb_cursor_close(c);
+	return e;
+}
+
+/* Older stores have none. */
+static int load_objects(struct ty_store *s, MDB_txn *txn, struct ty_reader *r)
+{
+	MDB_dbi db = s->db[TY_DB_OBJECTS];
+	MDB_cursor *c;
+	MDB_stat st;
+	MDB_val k, v;
+	if (db == TY_DB_MISSING)
+		return 0;
+	if (mdb_stat(txn, db, &st) || mdb_cursor_open(txn, db, &c))
+		return -EIO;
+	r->object = ty_mem_get(&r->mem, (st.ms_entries + 1) * sizeof *r->object);
+	int e = r->object ? 0 : -ENOMEM;
+	while (e == 0 && r->objects < st.ms_entries && mdb_cursor_get(c, &k, &v, MDB_NEXT) == 0) {
+		struct named *o = &r->object[r->objects];
+		if (k.mv_size != 12 || !ty_sum_take(s, TY_DB_OBJECTS, &k, &v)) {
+			e = -EBADMSG;
+			break;
+		}
+		*o = (struct named){ ty_unkey32(k.mv_data), ty_unkey64((const char *)k.mv_data + 4),
+				     ty_mem_text(&r->mem, v.mv_data, v.mv_size) };
+		e = o->name ? 0 : -ENOMEM;
+		r->objects++;
 	}
 	mdb_cursor_close(c);
 	return e;
@@ -260,6 +293,8 @@ static int load_tables(struct ty_store *s, MDB_txn *txn, struct ty_reader *r)
 	TABLE(LABELS, label, labels, get_label);
 #undef TABLE
 	if (e == 0)
+		e = load_objects(s, txn, r);
+	if (e == 0)
 		e = load_range(s, txn, r);
 	if (e == 0)
 		e = fill_holes(r);
@@ -335,6 +370,21 @@ const char *ty_store_label(struct ty_store *s, uint32_t id)
 	return id < s->r->labels && s->r->label[id] ? s->r->label[id] : "";
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+const char *ty_store_object(struct ty_store *s, uint32_t process, uint64_t object)
+{
+	const struct named key = { .process = process, .object = object };
+	const struct named *o = s->r->objects ? bsearch(&key, s->r->object, s->r->objects, sizeof key, by_address) : NULL;
+	return o ? o->name : NULL;
+}
+
 const char *ty_store_meta(struct ty_store *s, const char *key)
 {
 	for (size_t i = 0; i < s->r->metas; i++)
@@ -393,7 +443,8 @@ const struct ty_symbol *ty_store_symbols(struct ty_store *s, int32_t module, uin
 		r->filled++;
 		ty_key32(key, (uint32_t)module);
 		ty_key64(key + 4, offset);
-		if (mdb_get(txn, s->db[TY_DB_SYMBOLS], &k, &v) == 0)
+		/* a damaged name is none */
+		if (mdb_get(txn, s->db[TY_DB_SYMBOLS], &k, &v) == 0 && ty_sum_take(s, TY_DB_SYMBOLS, &k, &v))
 			ty_get_symbols(&r->mem, &v, &e->y, &e->n);
 		mdb_txn_abort(txn);
 	}

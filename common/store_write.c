@@ -109,6 +109,14 @@ int ty_store_put_label(struct ty_store *s, uint32_t id, const char *text, char *
 	return put(s, TY_DB_LABELS, key, sizeof key, text, strlen(text), err);
 }
 
+int ty_store_put_object(struct ty_store *s, uint32_t process, uint64_t object, const char *name, char *err)
+{
+	uint8_t key[12];
+	ty_key32(key, process);
+	ty_key64(key + 4, object);
+	return put(s, TY_DB_OBJECTS, key, sizeof key, name, strlen(name), err);
+}
+
 int ty_store_put_symbols(struct ty_store *s, uint32_t module, uint64_t offset, const struct ty_symbol *y, size_t n,
 			 char *err)
 {

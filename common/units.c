@@ -114,7 +114,9 @@ static size_t distance(const char *a, const char *b)
 
 void ty_nearer(struct ty_nearest *n, const char *candidate)
 {
-	size_t d = distance(n->word, candidate);
+	size_t len = strlen(n->word), d = distance(n->word, candidate);
+	if (len > 1 && d && !strncmp(n->word, candidate, len))
+		d = 1; /* cut short, as 'lat' for 'latency' is: nearer than 'not' */
 	if (d < n->distance && d <= 1 + strlen(candidate) / 3) {
 		n->best = candidate;
 		n->distance = d;

@@ -4,6 +4,9 @@
  * bounded time for the recorder to publish the rows of what is mapped, so that
  * the first paths are whole.  With neither TARRY_ARENA nor TARRY_STORE in the
  * environment, or on any doubt, the library stays off for good. */
+#include "policies/queue.h"
+#include "preload/accepted.h"
+#include "preload/grant.h"
 #include "preload/init.h"
 #include "preload/path.h"
 
@@ -13,7 +16,12 @@
 
 static int (*clock_real)(clockid_t, struct timespec *);
 
-uint64_t ty_now(void)
+int ty_clock(clockid_t clock, struct timespec *t)
+{
+	return clock_real && clock_real(clock, t) == 0;
+}
+
+TY_HOT uint64_t ty_now(void)
 {
 	struct timespec t;
 	if (TY_UNLIKELY(!clock_real) || clock_real(CLOCK_MONOTONIC, &t))
@@ -194,7 +202,7 @@ void ty_say_process(uint32_t flags, uint32_t parent)
 	r->parent = parent;
 	r->foreign = flags & TY_P_EXEC ? foreign_names() : 0;
 	memcpy(r->exe, ty_proc.exe, len);
-	ty_ring_commit(ty_proc.arena, &ty_tls.cursor, bytes);
+	ty_ring_commit(ty_proc.arena, &ty_tls.cursor, r, bytes);
 }
 
 /* Until the rows of what is mapped are there; not if nobody is at work. */
@@ -221,6 +229,8 @@ static int go_live(struct ty_arena *a)
 	ty_proc.class_mask = a->conf.class_mask;
 	ty_proc.self_check = a->conf.self_check;
 	ty_proc.depth = a->conf.depth >= 1 && a->conf.depth <= TY_FRAMES_MAX ? a->conf.depth : TY_FRAMES_MAX;
+	ty_proc.capture_bytes = a->conf.capture_bytes <= TY_BYTES_MAX ? a->conf.capture_bytes : 0;
+	ty_accepted_start();
 	ty_proc.pid = (uint32_t)getpid();
 	ty_proc.serial = 1;
 	self->serial = 1;
@@ -235,6 +245,7 @@ static int go_live(struct ty_arena *a)
 		ty_module_startup(t);
 		wait_for_rows(a);
 	}
+	ty_orders_start(&a->orders);
 	self->arena = a;
 	return 1;
 }
@@ -243,6 +254,7 @@ __attribute__((constructor)) static void start(void)
 {
 	int saved = errno;
 	ty_real_resolve();
+	ty_grant_start();
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	clock_real = (int (*)(clockid_t, struct timespec *))(libc ? dlsym(libc, "clock_gettime") : NULL);
 	const char *locator = secure_getenv(TY_ENV_ARENA);

@@ -22,19 +22,25 @@
 
 struct module {
 	uint64_t start, end, base;
-	_Atomic uint64_t gen;         /* release with revival; GEN_ALWAYS: mapped at start */
-	_Atomic(const struct ty_rows *) rows; /* release; acquire in ty_module_rows */
-	_Atomic uint32_t answered;    /* 0: rows not decided; 1: rows or never */
-	_Atomic uint32_t looked_at;   /* module_count of the arena at the last look */
+	_Atomic uint64_t gen;         /* release in add, acquire in covers; GEN_ALWAYS: mapped at start */
+	_Atomic(const struct ty_rows *) rows; /* release in look_up, acquire in module_rows */
+	_Atomic uint32_t answered;    /* 0: rows not decided; 1: rows or never.  Release after rows in look_up,
+				       * acquire in module_rows */
+	_Atomic uint32_t looked_at;   /* module_count of the arena at the last look.  Relaxed: only saves a look */
 	struct ty_module_id id;
 };
 
 static struct module modules[MODULES];
 static _Atomic uint32_t count;    /* release after an entry is filled; acquire in find */
-static _Atomic uint16_t hints[HINTS]; /* index by address; only a guess, checked */
-static _Atomic uint32_t adding;   /* one thread appends; others come back later */
+static _Atomic uint16_t hints[HINTS]; /* index by address; only a guess, checked: relaxed */
+static _Atomic uint32_t adding;   /* one thread appends, others come back later: CAS acquire, release when done */
+/* dlclose calls in progress, and how many have begun.  Both change seq_cst, closing
+ * first, before the real call.  Announcing reads them the other way round (acquire,
+ * seq_cst): if it finds nobody closing, its generation is older than any call that
+ * begins after it looked, and what it adds is over when that call begins.  Elsewhere
+ * generation is relaxed: a path says with which one it was walked. */
+static _Atomic uint32_t closing;
 static _Atomic uint64_t generation;
-static _Atomic uint32_t closing;  /* dlclose calls in progress */
 
 uint64_t ty_module_gen(void)
 {
@@ -47,15 +53,13 @@ void ty_module_close_begin(struct ty_thread *t)
 	uint64_t gen = atomic_fetch_add_explicit(&generation, 1, memory_order_seq_cst) + 1;
 	if (!t)
 		return;
-	ty_tls.guard = (uintptr_t)__builtin_frame_address(0);
-	atomic_signal_fence(memory_order_seq_cst);
+	ty_guard_set((uintptr_t)__builtin_frame_address(0));
 	struct ty_rec_gen *r = ty_ring_reserve(ty_proc.arena, t, &ty_tls.cursor, sizeof *r);
 	if (r) {
 		*r = (struct ty_rec_gen){ TY_WORD0(TY_REC_GEN, sizeof *r / 8, 0, 0, 0), ty_now(), gen };
-		ty_ring_commit(ty_proc.arena, &ty_tls.cursor, sizeof *r);
+		ty_ring_commit(ty_proc.arena, &ty_tls.cursor, r, sizeof *r);
 	}
-	atomic_signal_fence(memory_order_seq_cst);
-	ty_tls.guard = 0;
+	ty_guard_clear();
 }
 
 void ty_module_close_end(void)
@@ -81,7 +85,7 @@ static int covers(const struct module *m, uint64_t at)
 	return gen == GEN_ALWAYS || gen == ty_module_gen();
 }
 
-static struct module *find(uint64_t at)
+TY_HOT static struct module *find(uint64_t at)
 {
 	uint32_t n = atomic_load_explicit(&count, memory_order_acquire);
 	_Atomic uint16_t *hint = &hints[(at >> 14) % HINTS];
@@ -124,11 +128,10 @@ static void look_up(struct module *m)
 	atomic_store_explicit(&m->looked_at, n, memory_order_relaxed);
 }
 
-const struct ty_rows *ty_module_rows(uint64_t at, uint64_t *base, enum ty_rows_state *st)
+/* The rows of m, which was found for `at`; NULL: there are none, *st says why. */
+static const struct ty_rows *module_rows(struct module *m, uint64_t at, enum ty_rows_state *st)
 {
-	struct module *m = find(at);
 	if (TY_LIKELY(m != NULL)) {
-		*base = m->base;
 		if (TY_UNLIKELY(!atomic_load_explicit(&m->answered, memory_order_acquire)))
 			look_up(m);
 		const struct ty_rows *r = atomic_load_explicit(&m->rows, memory_order_acquire);
@@ -145,6 +148,64 @@ const struct ty_rows *ty_module_rows(uint64_t at, uint64_t *base, enum ty_rows_s
 		*st = TY_ROWS_NEW;
 #endif
 	return NULL;
+}
+
+/* ---- rules of addresses met before ---- */
+
+/* A look-up in the rows touches three or four lines and as many pages far from
+ * each other, for each frame; after a system call that is most of what a wait
+ * costs.  So rules of modules that stay mapped are kept, each in one word with
+ * its whole address: a word that is there is true, whoever wrote it.
+ *
+ *   63                    27 26  24 23            10  9   8             0
+ *  +-----------------------+------+-----------------+---+----------------+
+ *  | address / KEPT        | kind | k / 8 (signed)  | s | bp / 8 (signed)|
+ *  +-----------------------+------+-----------------+---+----------------+
+ */
+#define KEPT 1024u
+static _Atomic uint64_t kept[KEPT] __attribute__((aligned(4096))); /* relaxed */
+
+/* The lower part of the address, mixed with the upper: where it is kept says what it is. */
+static inline uint64_t kept_slot(uint64_t at)
+{
+	return (at ^ at / KEPT) % KEPT;
+}
+
+static inline uint32_t kept_rule(uint64_t word)
+{
+	int32_t bp8 = (int32_t)((uint32_t)word << 23) >> 23, k8 = (int32_t)((uint32_t)word << 8) >> 18;
+	return ty_rule((enum ty_rule_kind)(word >> 24 & 7), k8, (int)(word >> 9), bp8);
+}
+
+static void keep(uint64_t at, uint32_t rule)
+{
+	_Atomic uint64_t *slot = &kept[kept_slot(at)];
+	uint64_t word = at / KEPT << 27 | (uint64_t)ty_rule_kind(rule) << 24 |
+			((uint64_t)(ty_rule_k(rule) / 8) & 0x3fff) << 10 | (uint64_t)ty_rule_saved(rule) << 9 |
+			((uint64_t)(ty_rule_bp(rule) / 8) & 0x1ff);
+	if (at >> 47 || kept_rule(word) != rule)
+		return; /* does not fit */
+	/* Two addresses of one slot should not drive each other out at every wait. */
+	if (atomic_load_explicit(slot, memory_order_relaxed) && ty_tls.cursor.pos / 16 % 16)
+		return;
+	atomic_store_explicit(slot, word, memory_order_relaxed);
+}
+
+TY_HOT int ty_module_rule(uint64_t at, uint32_t *rule, enum ty_rows_state *st)
+{
+	uint64_t word = atomic_load_explicit(&kept[kept_slot(at)], memory_order_relaxed);
+	if (TY_LIKELY(word >> 27 == at / KEPT && word)) {
+		*rule = kept_rule(word);
+		return 1;
+	}
+	struct module *m = find(at);
+	const struct ty_rows *rows = module_rows(m, at, st);
+	if (!rows)
+		return 0;
+	*rule = ty_rows_find(rows, at - m->base);
+	if (atomic_load_explicit(&m->gen, memory_order_relaxed) == GEN_ALWAYS)
+		keep(at, *rule);
+	return 1;
 }
 
 /* ---- identity ---- */
@@ -209,7 +270,7 @@ static int tell(struct ty_thread *t, const struct module *m, uint64_t gen, uint6
 	r->end = m->end;
 	r->id = m->id;
 	memcpy(r->path, path, len);
-	ty_ring_commit(ty_proc.arena, &ty_tls.cursor, bytes);
+	ty_ring_commit(ty_proc.arena, &ty_tls.cursor, r, bytes);
 	return 1;
 }
 
@@ -256,7 +317,7 @@ int ty_module_announce(struct ty_thread *t, uint64_t at)
 	struct dl_find_object o;
 	struct module m = { 0 };
 	uint32_t no = 0;
-	uint64_t gen = ty_module_gen();
+	uint64_t gen = atomic_load_explicit(&generation, memory_order_acquire);
 	if (!atomic_compare_exchange_strong_explicit(&adding, &no, 1, memory_order_acquire, memory_order_relaxed))
 		return 0;
 	int done = 0;

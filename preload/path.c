@@ -65,15 +65,15 @@ static void walk(struct walk *w, struct ty_frame_ref f)
 			w->partial = TY_F_CUT;
 			return;
 		}
-		uint64_t at = exact ? pc : pc - 1, base;
+		uint64_t at = exact ? pc : pc - 1;
 		enum ty_rows_state st;
-		const struct ty_rows *rows = ty_module_rows(at, &base, &st);
-		if (!rows) {
+		uint32_t rule;
+		if (!ty_module_rule(at, &rule, &st)) {
 			w->partial = st == TY_ROWS_NEVER ? TY_F_CUT : TY_F_MISS;
 			w->unknown = st == TY_ROWS_NEW ? at : 0;
 			return;
 		}
-		int r = ty_walk_step(ty_rows_find(rows, at - base), &pc, &sp, &bp, &bp_known, &exact, lo, hi);
+		int r = ty_walk_step(rule, &pc, &sp, &bp, &bp_known, &exact, lo, hi);
 		if (r == TY_WALK_END || (r == TY_WALK_NEXT && pc == 0))
 			return;
 		if (r != TY_WALK_NEXT) {
@@ -106,7 +106,7 @@ static void send_stack(struct ty_thread *t, uint64_t path, struct ty_frame_ref f
 					    .path = path, .pc = f.pc, .sp = f.sp, .bp = f.bp,
 					    .total = total, .offset = at, .bytes = n };
 		memcpy(r->data, (const void *)(uintptr_t)(f.sp + at), n);
-		ty_ring_commit(ty_proc.arena, &ty_tls.cursor, bytes);
+		ty_ring_commit(ty_proc.arena, &ty_tls.cursor, r, bytes);
 	}
 }
 
@@ -126,7 +126,7 @@ static void count_partial(struct ty_thread *t, uint16_t partial)
 		ty_lose(t, partial & TY_F_LEAF ? TY_LOSS_NO_STACK : partial & TY_F_CUT ? TY_LOSS_CUT : TY_LOSS_MISS);
 }
 
-uint64_t ty_path_take(struct ty_thread *t, struct ty_frame_ref f, uint16_t *flags, int final)
+TY_HOT uint64_t ty_path_take(struct ty_thread *t, struct ty_frame_ref f, uint16_t *flags, int final)
 {
 	struct ty_arena *a = ty_proc.arena;
 	uint32_t room = (uint32_t)(sizeof(struct ty_rec_path) + ty_proc.depth * 8);
@@ -151,7 +151,8 @@ uint64_t ty_path_take(struct ty_thread *t, struct ty_frame_ref f, uint16_t *flag
 	count_partial(t, w.partial);
 	uint64_t id = ty_mix(w.hash ^ w.partial) | 1ull << 63;
 	if (!is_known(a, id)) {
-		if (!rec) {
+		/* the last announcement may have taken the room and still have failed */
+		if (!rec || !ty_ring_is_room(a, &ty_tls.cursor, rec)) {
 			ty_lose(t, TY_LOSS_PATH_DROPPED);
 			return id;
 		}
@@ -160,7 +161,7 @@ uint64_t ty_path_take(struct ty_thread *t, struct ty_frame_ref f, uint16_t *flag
 		rec->path = id;
 		rec->gen = gen;
 		rec->map = map;
-		ty_ring_commit(a, &ty_tls.cursor, (uint32_t)(sizeof *rec + w.count * 8));
+		ty_ring_commit(a, &ty_tls.cursor, rec, (uint32_t)(sizeof *rec + w.count * 8));
 		make_known(a, id);
 	}
 	if (TY_UNLIKELY(ty_proc.self_check) && !(w.partial & TY_F_LEAF))

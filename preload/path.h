@@ -18,8 +18,8 @@ enum ty_rows_state {
 	TY_ROWS_PENDING, /* the recorder has been asked */
 	TY_ROWS_NEW,     /* a module that has not been announced */
 };
-/* Rows of the module that holds the address, with its load bias, or NULL. */
-const struct ty_rows *ty_module_rows(uint64_t address, uint64_t *base, enum ty_rows_state *st);
+/* The rule of an address.  0: there is none yet or never, *st says which. */
+int ty_module_rule(uint64_t address, uint32_t *rule, enum ty_rows_state *st);
 /* Asks the recorder for the module at address; false: not now. */
 int ty_module_announce(struct ty_thread *t, uint64_t address);
 /* Constructor: all modules mapped now; they are assumed to stay. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Finds the real functions.  Runs in the traced process, in the constructor
- * or, when some hook is called before it, then.  dlsym may allocate when a
- * name is missing, and a host allocator may lock a mutex for that: the
- * required rows come first, so that they are there when it does. */
+ * or, when some hook is called before it, then.  dlsym allocates when a name
+ * is missing.  The caller may be a host's allocator that holds its own lock, so
+ * before the constructor no name is looked up that may be missing; and an
+ * allocator may lock a mutex: the required rows come first, so that they are
+ * there when it does. */
 #include "preload/real.h"
 
 struct ty_real ty_real;
@@ -75,8 +77,11 @@ void ty_real_resolve(void)
 TY_NOINLINE void ty_real_early(enum ty_op op)
 {
 	int saved = errno;
-	if (!atomic_load_explicit(&resolving, memory_order_relaxed))
-		ty_real_resolve();
+	if (!atomic_load_explicit(&resolving, memory_order_relaxed)) {
+		atomic_store_explicit(&resolving, 1, memory_order_relaxed);
+		resolve_need(REQ);
+		atomic_store_explicit(&resolving, 0, memory_order_relaxed);
+	}
 	if (!*rows[op].slot) {
 		void *p = lookup(&rows[op]);
 		fill(&rows[op], p ? p : (void *)missing);

@@ -16,8 +16,9 @@ extern struct ty_real ty_real __attribute__((visibility("hidden")));
 /* Fills every pointer.  Idempotent; several threads may do it at once and
  * store the same values. */
 void ty_real_resolve(void);
-/* For a hook that finds its pointer empty: resolves all, or, when it is
- * called by the dynamic loader's own allocation meanwhile, this one only. */
+/* For a hook that finds its pointer empty: resolves what every libc has and this
+ * one, or, when it is called by the dynamic loader's own allocation meanwhile,
+ * this one only. */
 void ty_real_early(enum ty_op op);
 
 /* The real function, from anywhere at any time. */

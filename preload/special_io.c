@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Irregular wrappers: raw system calls, fcntl, and what returns nothing.  Runs
  * in the traced process. */
+#include "preload/accepted.h"
+#include "preload/grant.h"
 #include "preload/object.h"
 #include "preload/path.h"
 #include "preload/wait.h"
+#include "policies/queue.h"
 
 #include <linux/futex.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 
 #define INLINE __attribute__((always_inline)) static inline
 
@@ -20,7 +24,7 @@
  * prototype is variadic. */
 TY_EXPORT long ty_syscall(long n, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 
-#define FORWARD() TY_REAL(syscall)(n, a, b, c, d, e, f)
+#define FORWARD() TY_GRANT(syscall)(n, a, b, c, d, e, f)
 
 /* What a raw call is, as an op: a wait, a wake, an IO call, or none of ours. */
 enum kind { OTHER, LOCKLIKE, WAKES, IO_CALL };
@@ -71,6 +75,8 @@ long ty_syscall(long n, long a, long b, long c, long d, long e, long f)
 {
 	enum ty_op op = TY_OP_syscall;
 	enum kind kind = classify(n, b, &op);
+	if (TY_UNLIKELY(n == SYS_seccomp || (n == SYS_prctl && a == PR_SET_SECCOMP)))
+		ty_queue_sandbox();
 	struct ty_thread *t = ty_enter();
 	if (!t)
 		return FORWARD();
@@ -103,6 +109,20 @@ long ty_syscall(long n, long a, long b, long c, long d, long e, long f)
 	return FORWARD();
 }
 
+/* ---- sandboxes ----
+ * A process that is about to say which system calls it may make. */
+TY_EXPORT int ty_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
+
+int ty_prctl(int option, long a, long b, long c, long d)
+{
+	struct ty_thread *t = ty_enter();
+	if (t)
+		ty_count(t, TY_OP_prctl);
+	if (option == PR_SET_SECCOMP)
+		ty_queue_sandbox();
+	return TY_GRANT(prctl)(option, a, b, c, d);
+}
+
 /* ---- fcntl ----
  * The third argument is forwarded as a word whether there is one or not, as
  * libc's own does. */
@@ -124,8 +144,12 @@ INLINE long fcntl_recorded(int fd, int cmd, void *arg, enum ty_op op, int (*real
 			ty_count(t, op);
 		return real(fd, cmd, arg);
 	}
-	if (!(t = ty_enter()))
-		return real(fd, cmd, arg);
+	if (!(t = ty_enter())) {
+		long made = real(fd, cmd, arg);
+		if (made >= 0 && op == TY_OP_fcntl_dupfd)
+			ty_accepted_closing((uint64_t)made); /* of what was passed by nothing is known */
+		return made;
+	}
 	struct ty_wait w;
 	ty_io_begin(&w, t, op, TY_OBJ(fd), TY_FRAME_REF);
 	int r = real(fd, cmd, arg);
@@ -141,7 +165,7 @@ INLINE long fcntl_recorded(int fd, int cmd, void *arg, enum ty_op op, int (*real
 		va_start(ap, cmd);                                                                \
 		void *arg = va_arg(ap, void *);                                                   \
 		va_end(ap);                                                                       \
-		return (int)fcntl_recorded(fd, cmd, arg, TY_OP_##name, TY_REAL(name));            \
+		return (int)fcntl_recorded(fd, cmd, arg, TY_OP_##name, TY_GRANT(name));           \
 	}
 FCNTL(fcntl)
 FCNTL(__fcntl)
@@ -153,12 +177,12 @@ TY_EXPORT void sync(void)
 {
 	struct ty_thread *t = ty_enter();
 	if (!t) {
-		TY_REAL(sync)();
+		TY_GRANT(sync)();
 		return;
 	}
 	struct ty_wait w;
 	ty_io_begin(&w, t, TY_OP_sync, TY_FD_NONE, TY_FRAME_REF);
-	TY_REAL(sync)();
+	TY_GRANT(sync)();
 	ty_io_end(&w, 0);
 }
 
@@ -166,12 +190,13 @@ TY_EXPORT void closefrom(int a)
 {
 	struct ty_thread *t = ty_enter();
 	if (!t) {
-		TY_REAL(closefrom)(a);
+		ty_accepted_closing(TY_FD_RANGE(a, ~0u));
+		TY_GRANT(closefrom)(a);
 		return;
 	}
 	struct ty_wait w;
 	ty_io_begin(&w, t, TY_OP_closefrom, TY_FD_RANGE(a, ~0u), TY_FRAME_REF);
-	TY_REAL(closefrom)(a);
+	TY_GRANT(closefrom)(a);
 	ty_io_end(&w, 0);
 }
 
@@ -180,7 +205,7 @@ TY_EXPORT void thrd_yield(void)
 	struct ty_thread *t = ty_enter();
 	if (t)
 		ty_count(t, TY_OP_thrd_yield);
-	TY_REAL(thrd_yield)();
+	TY_GRANT(thrd_yield)();
 }
 
 /* ---- modules ---- */
@@ -191,7 +216,7 @@ TY_EXPORT int dlclose(void *h)
 	if (t)
 		ty_count(t, TY_OP_dlclose);
 	ty_module_close_begin(t); /* also while recording is off: addresses change hands all the same */
-	int r = TY_REAL(dlclose)(h);
+	int r = TY_GRANT(dlclose)(h);
 	ty_module_close_end();
 	return r;
 }

@@ -3,6 +3,7 @@
  * semaphores, once.  Runs in the traced process.  The rule of the releasing
  * half: look at the object and the clock before the real call, record after
  * it, and never read the object again. */
+#include "preload/grant.h"
 #include "preload/object.h"
 #include "preload/wait.h"
 
@@ -19,14 +20,14 @@
 	{                                                                                         \
 		struct ty_thread *t = ty_enter();                                                 \
 		if (!t)                                                                           \
-			return TY_REAL(name)(p);                                                  \
+			return TY_GRANT(name)(p);                                                 \
 		if (!(waited)) {                                                                  \
 			ty_count(t, TY_OP_##name);                                                \
-			return ty_real.name(p);                                                   \
+			return ty_grant.name(p);                                                  \
 		}                                                                                 \
 		unsigned flags = TY_OBJECT(p)(p).flags | (extra);                                 \
 		uint64_t when = ty_now();                                                         \
-		int r = ty_real.name(p);                                                          \
+		int r = ty_grant.name(p);                                                         \
 		if (r == 0)                                                                       \
 			ty_wake(t, TY_OP_##name, TY_OBJ(p), 0, flags, when, TY_FRAME_REF);        \
 		return r;                                                                         \
@@ -38,7 +39,7 @@
 		if (TY_UNLIKELY(!t || (waited)))                                                  \
 			return slow_##name(p);                                                    \
 		ty_count(t, TY_OP_##name);                                                        \
-		return ty_real.name(p);                                                           \
+		return ty_grant.name(p);                                                          \
 	}
 #define RELEASES(name, type, waited, extra) RELEASES_AS(name, name, type, waited, extra)
 
@@ -80,11 +81,11 @@ INLINE void releases_mutex(struct ty_wait *w, struct ty_thread *t, enum ty_op op
 	{                                                                                         \
 		struct ty_thread *t_ = ty_enter();                                                \
 		if (!t_)                                                                          \
-			return TY_REAL(op) args;                                                  \
+			return TY_GRANT(op) args;                                                 \
 		struct ty_wait w_;                                                                \
 		ty_wait_begin(&w_, t_, TY_OP_##op, TY_OBJ(c), TY_OBJ(m), TY_OBJECT(c)(c).flags, TY_FRAME_REF); \
 		releases_mutex(&w_, t_, TY_OP_##op, (const pthread_mutex_t *)(const void *)m);    \
-		int r_ = TY_REAL(op) args;                                                        \
+		int r_ = TY_GRANT(op) args;                                                       \
 		ty_wait_end(&w_, err(r_));                                                        \
 		return r_;                                                                        \
 	}
@@ -117,17 +118,17 @@ VERSIONED(ty_pthread_cond_broadcast, pthread_cond_broadcast, "@GLIBC_2.3.2");
 	{                                                                                         \
 		struct ty_thread *t_ = ty_enter();                                                \
 		if (!t_ || !(ok))                                                                 \
-			return TY_REAL(name) args;                                                \
+			return TY_GRANT(name) args;                                               \
 		pthread_testcancel();                                                             \
 		int saved_ = errno;                                                               \
-		if (TY_REAL(sem_trywait)(s) == 0) {                                               \
+		if (TY_GRANT(sem_trywait)(s) == 0) {                                              \
 			ty_count(t_, TY_OP_##name);                                               \
 			return 0;                                                                 \
 		}                                                                                 \
 		errno = saved_;                                                                   \
 		struct ty_wait w_;                                                                \
 		ty_wait_begin(&w_, t_, TY_OP_##name, TY_OBJ(s), 0, ty_object_sem(s).flags | TY_F_CONTENDED, TY_FRAME_REF); \
-		int r_ = TY_REAL(name) args;                                                      \
+		int r_ = TY_GRANT(name) args;                                                     \
 		ty_wait_end(&w_, r_ ? errno : 0);                                                 \
 		return r_;                                                                        \
 	}
@@ -159,7 +160,7 @@ TY_EXPORT int pthread_once(pthread_once_t *o, void (*f)(void))
 {
 	struct ty_wait w;
 	int waits = once(TY_OP_pthread_once, ONCE_WORD(o), o, &w);
-	int r = TY_REAL(pthread_once)(o, f);
+	int r = TY_GRANT(pthread_once)(o, f);
 	if (waits)
 		ty_wait_end(&w, r);
 	return r;
@@ -170,7 +171,7 @@ TY_EXPORT int __pthread_once(pthread_once_t *o, void (*f)(void))
 {
 	struct ty_wait w;
 	int waits = once(TY_OP___pthread_once, ONCE_WORD(o), o, &w);
-	int r = TY_REAL(__pthread_once)(o, f);
+	int r = TY_GRANT(__pthread_once)(o, f);
 	if (waits)
 		ty_wait_end(&w, r);
 	return r;
@@ -180,7 +181,7 @@ TY_EXPORT void call_once(once_flag *o, void (*f)(void))
 {
 	struct ty_wait w;
 	int waits = once(TY_OP_call_once, ONCE_WORD(o), o, &w);
-	TY_REAL(call_once)(o, f);
+	TY_GRANT(call_once)(o, f);
 	if (waits)
 		ty_wait_end(&w, 0);
 }
@@ -189,10 +190,10 @@ TY_EXPORT int thrd_join(thrd_t t, int *r)
 {
 	struct ty_thread *self = ty_enter();
 	if (!self)
-		return TY_REAL(thrd_join)(t, r);
+		return TY_GRANT(thrd_join)(t, r);
 	struct ty_wait w;
 	ty_wait_begin(&w, self, TY_OP_thrd_join, TY_OBJ(t), 0, 0, TY_FRAME_REF);
-	int result = TY_REAL(thrd_join)(t, r);
+	int result = TY_GRANT(thrd_join)(t, r);
 	ty_wait_end(&w, ty_err_c11(result));
 	return result;
 }

@@ -3,19 +3,17 @@
  * children, stack bounds.  Nothing here takes a lock that another thread could
  * hold, or makes a system call, once the process is registered, except in a
  * child of a raw clone, whose thread id libc does not know. */
+#include "policies/queue.h"
 #include "preload/path.h"
 
 struct ty_self ty_self;
 union ty_head ty_head __attribute__((aligned(TY_PAGE)));
 struct ty_process_state ty_proc;
-__thread struct ty_tls ty_tls;
+__thread struct ty_tls ty_tls = { .gate = 1 };
 
 _Static_assert(sizeof(struct ty_tls) <= 128, "static TLS is scarce");
 
-/* libc writes the caller's tid into a mutex that it locks; that costs no system
- * call, which a sandboxed host may not survive.  fork() refreshes it, a raw
- * clone does not. */
-static uint32_t tid_from_libc(void)
+uint32_t ty_tid_from_libc(void)
 {
 	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 	if (TY_REAL(pthread_mutex_lock)(&m))
@@ -40,11 +38,9 @@ struct ty_thread *ty_thread_claim(uint32_t pid, uint32_t tid)
 			continue;
 		t->image = ty_proc.image;
 		t->birth = ty_now();
-		t->lo = ty_tls.lo;
-		t->hi = ty_tls.hi;
 		atomic_store_explicit(&t->wait_op, UINT32_MAX, memory_order_relaxed);
 		atomic_store_explicit(&t->state, TY_THREAD_LIVE, memory_order_release);
-		ty_tls.t = t;
+		ty_slot_set(t);
 		ty_tls.tid = tid;
 		ty_tls.serial = atomic_load_explicit(&ty_self.serial, memory_order_relaxed);
 		ty_tls.cursor = (struct ty_cursor){ 0, 0 };
@@ -63,13 +59,13 @@ static void register_child(void)
 	if (!atomic_compare_exchange_strong_explicit(&self->busy, &idle, 1, memory_order_relaxed,
 						     memory_order_relaxed))
 		return;
-	ty_tls.t = NULL;
+	ty_slot_set(NULL);
 	ty_tls.cursor = (struct ty_cursor){ 0, 0 };
 	if (!ty_proc.arena->conf.children) {
 		ty_proc.arena = NULL; /* stays off, like its own children */
 		return;
 	}
-	uint32_t parent = ty_proc.pid, tid = tid_from_libc(), pid = tid;
+	uint32_t parent = ty_proc.pid, tid = ty_tid_from_libc(), pid = tid;
 	if (!ty_tls.tid || ty_tls.tid == tid) { /* raw clone: libc still has the parent's tid */
 		pid = (uint32_t)TY_REAL(syscall)(SYS_getpid);
 		tid = (uint32_t)TY_REAL(syscall)(SYS_gettid);
@@ -88,30 +84,31 @@ static void register_child(void)
 	self->arena = ty_proc.arena;
 }
 
-/* Is the hook at `frame` running on top of another one of this thread? */
-static int nested(const struct ty_tls *s, uintptr_t frame)
+int ty_nested(uintptr_t guard, uintptr_t frame)
 {
+	const struct ty_tls *s = &ty_tls;
 	int here = s->hi && frame >= s->lo && frame < s->hi;
-	int there = s->hi && s->guard >= s->lo && s->guard < s->hi;
+	int there = s->hi && guard >= s->lo && guard < s->hi;
 	if (s->hi && here != there)
 		return there; /* a handler on its own stack above a hook; the other way round is stale */
-	return frame < s->guard;
+	return frame < guard;
 }
 
 TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 {
 	struct ty_tls *s = &ty_tls;
+	uintptr_t guard = ty_guard();
 	if (!ty_proc.arena)
 		return NULL;
 	if (!ty_self.arena) {
 		/* A guard that was set before the fork says nothing: servers fork in a
 		 * signal handler, on top of a wait, and their child never returns from it. */
-		if (s->guard && atomic_load_explicit(&ty_self.busy, memory_order_relaxed) && nested(s, frame))
+		if (guard && atomic_load_explicit(&ty_self.busy, memory_order_relaxed) && ty_nested(guard, frame))
 			return NULL;
-		s->guard = frame;
-		atomic_signal_fence(memory_order_seq_cst);
+		ty_guard_set(frame);
 		register_child();
-		s->guard = 0;
+		ty_guard_clear();
+		guard = 0;
 		if (!ty_self.arena)
 			return NULL;
 	}
@@ -119,15 +116,15 @@ TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 	if (!atomic_load_explicit(&a->enabled, memory_order_relaxed))
 		return NULL;
 	int mine = s->t && s->serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed);
-	if (s->guard) {
-		if (nested(s, frame)) {
+	if (guard) {
+		if (ty_nested(guard, frame)) {
 			if (mine)
 				ty_lose(s->t, TY_LOSS_NESTED);
 			return NULL;
 		}
 		if (mine) /* its wait was left by longjmp or cancellation */
 			atomic_store_explicit(&s->t->wait_op, UINT32_MAX, memory_order_relaxed);
-		s->guard = 0;
+		ty_guard_clear();
 	}
 	if (mine)
 		return s->t;
@@ -137,12 +134,11 @@ TY_NOINLINE struct ty_thread *ty_enter_slow(uintptr_t frame)
 			atomic_fetch_add_explicit(&a->no_slot, 1, memory_order_relaxed);
 		return NULL;
 	}
-	s->guard = frame;
-	atomic_signal_fence(memory_order_seq_cst);
-	struct ty_thread *t = ty_thread_claim(ty_proc.pid, tid_from_libc());
+	ty_guard_set(frame);
+	struct ty_thread *t = ty_thread_claim(ty_proc.pid, ty_tid_from_libc());
 	if (!t)
 		s->no_slot = 1000;
-	s->guard = 0;
+	ty_guard_clear();
 	return t;
 }
 
@@ -185,7 +181,7 @@ static void end_here(void)
 {
 	struct ty_tls *s = &ty_tls;
 	struct ty_thread *t = s->t;
-	s->t = NULL;
+	ty_slot_set(NULL);
 	s->no_slot = UINT32_MAX; /* destructors and late handlers of this thread pass through */
 	atomic_signal_fence(memory_order_seq_cst); /* the slot is somebody else's once it says so */
 	if (t && s->serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed))
@@ -247,6 +243,17 @@ TY_EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *p)
 	return r;
 }
 
+/* In a child: the ring is the parent's, also if a handler forked inside a push.
+ * But an atfork handler's call may have registered the child already. */
+static void forget_parent(void)
+{
+	ty_waiter_forked();
+	if (ty_self.arena)
+		return;
+	ty_slot_set(NULL);
+	ty_tls.cursor = (struct ty_cursor){ 0, 0 };
+}
+
 /* A child may run long before its first hook registers it, and its parent may
  * close and reuse descriptors meanwhile. */
 #define FORK(name)                                                                                \
@@ -261,9 +268,8 @@ TY_EXPORT int thrd_create(thrd_t *t, thrd_start_t f, void *p)
 		pid_t pid = TY_REAL(name)();                                                      \
 		if (pid != 0) {                                                                   \
 			ty_tls.fork_at = 0;                                                       \
-		} else { /* the ring is the parent's, also if a handler forked inside a push */   \
-			ty_tls.t = NULL;                                                          \
-			ty_tls.cursor = (struct ty_cursor){ 0, 0 };                               \
+		} else {                                                                          \
+			forget_parent();                                                          \
 		}                                                                                 \
 		return pid;                                                                       \
 	}

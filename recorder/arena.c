@@ -18,12 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/err.h"
+#include "recorder/orders.h"
 #include "recorder/proc.h"
 
 #define STOCK_MIN 192u             /* 3 MiB: half a second of 100 k events/s when every CPU is taken */
 #define STOCK_SILENT 1024u         /* 16 MiB */
+#define ROWS_KEPT 8u               /* part of the arena that rings leave to rows */
+#define RINGS_KEPT 4u              /* and the other way round */
 #define WINDOW_NS 250000000ull
-#define RETRY_NS 1000000000ull
 #define START_WAIT_MS 1000
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -43,6 +45,7 @@ static bool grow(struct ty_arena_file *f, uint32_t n)
 	} while (rc < 0 && errno == EINTR);
 	if (rc < 0) {
 		f->grow_failed++;
+		f->grow_errno = errno;
 		return false;
 	}
 	f->backed += n;
@@ -57,6 +60,7 @@ static void fill_conf(struct ty_conf *c, const struct ty_settings *s)
 	c->depth = s->depth < 1 ? 1 : s->depth > TY_FRAMES_MAX ? TY_FRAMES_MAX : s->depth;
 	c->children = s->children;
 	c->start_wait_ms = START_WAIT_MS;
+	c->capture_bytes = s->capture_bytes;
 	snprintf(c->only, sizeof c->only, "%s", s->only);
 }
 
@@ -76,6 +80,7 @@ static int fill_header(struct ty_arena_file *f, const struct ty_settings *s, uin
 	a->threads_off = round_up(sizeof *a, 4096);
 	a->chunk_off = f->control;
 	fill_conf(&a->conf, s);
+	ty_orders_fill(&a->orders.conf, &s->orders);
 	for (uint32_t i = 0; i < TY_THREADS; i++)
 		atomic_init(&ty_arena_thread(a, i)->wait_op, UINT32_MAX);
 	atomic_init(&a->heartbeat, ty_now());
@@ -92,7 +97,8 @@ int ty_arena_create(struct ty_arena_file *f, const struct ty_settings *s, char *
 	f->control = round_up(round_up(sizeof(struct ty_arena), 4096) + TY_THREADS * sizeof(struct ty_thread),
 			      TY_CHUNK);
 	uint64_t reserve = s->arena_bytes / TY_CHUNK * TY_CHUNK;
-	uint64_t least = f->control + STOCK_MIN * TY_CHUNK, most = f->control + (uint64_t)TY_CHUNKS_MAX * TY_CHUNK;
+	uint64_t least = f->control + (STOCK_MIN + STOCK_MIN / 4) * TY_CHUNK;
+	uint64_t most = f->control + (uint64_t)TY_CHUNKS_MAX * TY_CHUNK;
 	reserve = reserve < least ? least : reserve > most ? most : reserve;
 	f->limit = (uint32_t)((reserve - f->control) / TY_CHUNK);
 	f->state = calloc(f->limit, sizeof *f->state);
@@ -171,6 +177,14 @@ static bool put_ready(struct ty_arena_file *f, uint32_t chunk)
 	return true;
 }
 
+/* Chunks that rings may have backed: an eighth of the arena is kept for modules'
+ * rows whatever rings want, for what is mapped after a burst needs its table, too. */
+static uint32_t for_rings(const struct ty_arena_file *f)
+{
+	uint32_t kept = f->limit / ROWS_KEPT;
+	return kept > f->rows_chunks ? f->limit - (kept - f->rows_chunks) : f->limit;
+}
+
 void ty_arena_stock(struct ty_arena_file *f, uint64_t now)
 {
 	uint32_t take = taken(f), used = take - f->window_take;
@@ -193,13 +207,13 @@ void ty_arena_stock(struct ty_arena_file *f, uint64_t now)
 			f->spares++;
 			return;
 		}
-	if (have >= want || now < f->retry_at || f->backed == f->limit)
+	uint32_t first = f->backed, n = want - have, limit = for_rings(f);
+	if (have >= want || now < f->retry_at || f->backed >= limit)
 		return;
-	uint32_t first = f->backed, n = want - have;
-	if (n > f->limit - f->backed)
-		n = f->limit - f->backed;
+	if (n > limit - f->backed)
+		n = limit - f->backed;
 	if (!grow(f, n)) {
-		f->retry_at = now + RETRY_NS;
+		f->retry_at = now + TY_ARENA_RETRY_NS;
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -236,20 +250,20 @@ int ty_arena_publish(struct ty_arena_file *f, const struct ty_module_id *id, con
 		return -ENOSPC;
 	struct ty_module *m = &f->a->module[i];
 	*m = (struct ty_module){ .id = *id, .state = TY_MODULE_NO_ROWS };
+	uint32_t n = (uint32_t)((bytes + TY_CHUNK - 1) / TY_CHUNK), first = f->backed;
 	int rc = 0;
-	if (rows) {
-		uint32_t n = (uint32_t)((bytes + TY_CHUNK - 1) / TY_CHUNK), first = f->backed;
-		/* rings keep a quarter of the arena whatever modules want */
-		if (f->rows_chunks + n <= f->limit - f->limit / 4 && grow(f, n)) {
-			memset(f->state + first, TY_CHUNK_ROWS, n);
-			memcpy(ty_arena_chunk(f->a, first), rows, bytes);
-			m->rows_off_chunk = first;
-			m->state = TY_MODULE_READY;
-			f->rows_chunks += n;
-		} else {
-			f->rows_refused++;
-			rc = -ENOSPC;
-		}
+	/* rings keep a quarter of the arena whatever modules want */
+	if (rows && (f->rows_chunks + n > f->limit - f->limit / RINGS_KEPT || n > f->limit - f->backed)) {
+		f->rows_refused++;
+		rc = -ENOSPC;
+	} else if (rows) {
+		if (!grow(f, n))
+			return -EAGAIN;
+		memset(f->state + first, TY_CHUNK_ROWS, n);
+		memcpy(ty_arena_chunk(f->a, first), rows, bytes);
+		m->rows_off_chunk = first;
+		m->state = TY_MODULE_READY;
+		f->rows_chunks += n;
 	}
 	atomic_store_explicit(&f->a->module_count, i + 1, memory_order_release);
 	return rc;

@@ -16,6 +16,9 @@ enum ty_chunk_state {
 	TY_CHUNK_ROWS,
 };
 
+/* How long after the system had no memory it is asked again. */
+#define TY_ARENA_RETRY_NS 1000000000ull
+
 struct ty_arena_file {
 	struct ty_arena *a;
 	int fd;
@@ -26,6 +29,7 @@ struct ty_arena_file {
 	uint32_t ready;     /* chunks put into the queue so far, also the next sequence number */
 	uint64_t retry_at;  /* when growing may be tried again after a failure */
 	uint64_t grow_failed;
+	int grow_errno;     /* of the last failure */
 	/* The recorder's own book: what a ring says about a chunk is believed only
 	 * if this agrees. */
 	uint8_t *state;     /* [limit] */
@@ -48,7 +52,9 @@ void ty_arena_stock(struct ty_arena_file *f, uint64_t now);
 bool ty_arena_link(struct ty_arena_file *f, uint32_t chunk_plus_1);
 /* A linked chunk has been read to its end: zeroed and ready again. */
 void ty_arena_unlink(struct ty_arena_file *f, uint32_t chunk);
-/* Publishes a module; rows NULL: it has none.  -ENOSPC when there is no room. */
+/* Publishes a module; rows NULL: it has none.  -ENOSPC: the arena is full, and it
+ * is published as having none.  -EAGAIN: the system gives no memory now, nothing
+ * was published. */
 int ty_arena_publish(struct ty_arena_file *f, const struct ty_module_id *id, const struct ty_rows *rows,
 		     size_t bytes);
 /* Chunks ready for the traced side now. */

@@ -22,14 +22,14 @@ void ty_checks_pass_end(struct ty_recorder *r)
 		next = s->next;
 		const struct ty_raw_path *p = ty_path_raw(r, s->path);
 		/* modules that a worker has not opened yet could not be unwound */
-		bool ready = p && p->frame && !r->modules.pending;
+		struct ty_image *im = p && p->frame ? ty_image_get(r, p->image) : NULL;
+		bool ready = im && !r->modules.pending;
 		if (!ready && s->age++ < PASSES * (r->modules.pending ? 100u : 1u)) {
 			ty_checks_add(r, s);
 			continue;
 		}
 		if (ready) {
-			s->image = p->image;
-			s->gen = p->gen;
+			s->ranges = ty_module_ranges(im, &s->range);
 			s->frames = p->count;
 			s->flags = p->flags;
 			memcpy(s->frame, p->frame, p->count * sizeof *p->frame);
@@ -42,6 +42,6 @@ void ty_checks_free(struct ty_recorder *r)
 {
 	for (struct ty_stack *s = r->stacks, *next; s; s = next) {
 		next = s->next;
-		free(s);
+		ty_stack_free(s);
 	}
 }

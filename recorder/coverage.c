@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include "recorder/meta.h"
 #include "recorder/recorder.h"
 
 static const char *const wrapped_names[] = {
@@ -23,7 +24,7 @@ static const char *const unwrapped_names[] = {
 	"fread", "fwrite", "fflush", "fgets", "fgetc", "getline", "getdelim", "fputs", "puts", "fclose", "fprintf",
 	"vfprintf", "fsetpos", "flockfile", "open", "open64", "openat", "openat64", "fopen", "fopen64", "rename",
 	"unlink", "ftruncate", "ftruncate64", "fallocate", "fallocate64", "posix_fallocate", "posix_fallocate64",
-	"wait", "waitpid", "wait3", "wait4", "waitid", "system", "popen", "pclose", "posix_spawn", "posix_spawnp",
+	"system", "popen", "pclose", "posix_spawn", "posix_spawnp",
 	"semop", "semtimedop", "msgrcv", "msgsnd", "mq_receive", "mq_timedreceive", "mq_send", "mq_timedsend",
 	"aio_suspend", "aio_suspend64", "aio_fsync", "lio_listio", "lio_listio64", "getaddrinfo", "gethostbyname",
 	"getnameinfo", "tcdrain", "getrandom", "getentropy", "syslog", "readahead",
@@ -82,8 +83,8 @@ static json_t *by_module(const struct ty_recorder *r)
 			if (mod->imports.unwrapped >> i & 1)
 				json_array_append_new(unwrapped, json_string(unwrapped_names[i]));
 		if (json_array_size(wrapped) || json_array_size(unwrapped))
-			json_array_append_new(list, json_pack("{s:s, s:O, s:O}", "module", mod->path, "wrapped",
-							      wrapped, "unwrapped", unwrapped));
+			json_array_append_new(list, json_pack("{s:o, s:O, s:O}", "module", ty_meta_text(mod->path),
+							      "wrapped", wrapped, "unwrapped", unwrapped));
 		json_decref(wrapped);
 		json_decref(unwrapped);
 	}

@@ -3,10 +3,12 @@
  * Records of a ring (include/tarry/event.h) -> registry, modules, paths and
  * events.  Runs in the recorder; the record is a private copy whose length has
  * been checked, everything else in it may be garbage.  A record that cannot be
- * true makes ty_decode() return false, which ends that thread's ring.
+ * true makes ty_decode() return false; that thread's ring is then only followed
+ * and counted (drain.c).
  */
 #include <stdlib.h>
 #include <string.h>
+#include "recorder/orders.h"
 #include "recorder/recorder.h"
 
 #define FUTURE_NS 1000000000ull /* no clock runs ahead of ours by more */
@@ -48,8 +50,11 @@ static bool wait(struct ty_recorder *r, uint16_t slot, const struct ty_rec_wait 
 		s->waits_ns += w->end - w->begin;
 		s->last_begin = w->begin;
 		ty_descriptors_event(r, p, &ev);
+		ty_classify_wait(r, slot, &ev);
 	}
 	s->recorded[op]++;
+	if (!wake)
+		ty_orders_wait(r, op);
 	ty_event_add(r, slot, &ev, w->path, (uint16_t)flags);
 	return true;
 }
@@ -57,7 +62,7 @@ static bool wait(struct ty_recorder *r, uint16_t slot, const struct ty_rec_wait 
 static bool path(struct ty_recorder *r, uint16_t slot, const struct ty_rec_path *p, uint32_t words)
 {
 	uint32_t head = sizeof *p / 8;
-	if (words < head || words - head > TY_FRAMES_MAX || !(p->path >> 63))
+	if (words <= head || words - head > TY_FRAMES_MAX || !(p->path >> 63))
 		return false;
 	ty_path_record(r, r->reg.process[r->reg.slot[slot].process], p, words - head);
 	return true;
@@ -107,6 +112,12 @@ static bool mark(struct ty_recorder *r, uint16_t slot, const struct ty_rec_mark 
 	return true;
 }
 
+static bool bytes(struct ty_recorder *r, uint16_t slot, const struct ty_rec_bytes *b, uint32_t words)
+{
+	return words == sizeof *b / 8 && b->begin <= b->end && plausible(r, b->end) && b->object <= INT32_MAX && b->length &&
+	       ty_classify_bytes(r, slot, b);
+}
+
 /* Pieces of one stack follow each other; whatever does not fit is skipped,
  * for pieces may have been dropped. */
 static bool stack(struct ty_recorder *r, uint16_t slot, const struct ty_rec_stack *k, uint32_t words)
@@ -122,9 +133,8 @@ static bool stack(struct ty_recorder *r, uint16_t slot, const struct ty_rec_stac
 		x = s->stack = malloc(sizeof *x + k->total);
 		if (!x)
 			return true;
-		const struct ty_rproc *p = r->reg.process[s->process];
-		*x = (struct ty_stack){ .path = k->path, .image = p->info.image, .pc = k->pc, .sp = k->sp,
-					.bp = k->bp, .total = (uint32_t)k->total };
+		*x = (struct ty_stack){ .path = k->path, .pc = k->pc, .sp = k->sp, .bp = k->bp,
+					.total = (uint32_t)k->total };
 	}
 	if (!x || x->path != k->path || x->sp != k->sp || x->have != k->offset || x->total != k->total) {
 		free(x);
@@ -164,6 +174,8 @@ bool ty_decode(struct ty_recorder *r, uint16_t slot, const uint64_t *rec, uint32
 		return stack(r, slot, (const void *)rec, words);
 	case TY_REC_MARK:
 		return mark(r, slot, (const void *)rec, words);
+	case TY_REC_BYTES:
+		return bytes(r, slot, (const void *)rec, words);
 	default:
 		return false;
 	}

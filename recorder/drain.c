@@ -14,8 +14,9 @@
 #define FREE_RUN 16u       /* free slots in a row that end the search for new ones */
 #define ROTATE 64u
 
-/* A ring that says something impossible is not read on.  Its chunk stays
- * linked until the thread has ended: it may still be written. */
+/* A ring that says something impossible: its records are not believed from
+ * there on, only counted in bytes.  Its chunks are still followed and given
+ * back, each by the rules for a sound one. */
 static void bad(struct ty_recorder *r, struct ty_slot *s)
 {
 	s->bad = true;
@@ -50,11 +51,10 @@ static bool read_records(struct ty_recorder *r, uint16_t slot, const struct ty_c
 	return true;
 }
 
-/* Reads what a ring holds; true when nothing is left for now. */
-static bool read_ring(struct ty_recorder *r, uint16_t slot)
+bool ty_ring_read(struct ty_recorder *r, uint16_t slot)
 {
 	struct ty_slot *s = &r->reg.slot[slot];
-	if (s->bad)
+	if (s->lost)
 		return true;
 	if (!s->chunk) {
 		uint32_t first = atomic_load_explicit(&ty_arena_thread(r->arena.a, slot)->first, memory_order_acquire);
@@ -62,6 +62,7 @@ static bool read_ring(struct ty_recorder *r, uint16_t slot)
 			return true;
 		if (!ty_arena_link(&r->arena, first)) {
 			bad(r, s);
+			s->lost = true;
 			return true;
 		}
 		s->chunk = first;
@@ -71,13 +72,21 @@ static bool read_ring(struct ty_recorder *r, uint16_t slot)
 		struct ty_chunk *c = ty_arena_chunk(r->arena.a, s->chunk - 1);
 		uint32_t committed, next;
 		ty_ring_peek(c, &committed, &next);
-		if (committed > TY_CHUNK_DATA || committed % 8 || committed < s->pos ||
-		    !read_records(r, slot, c, committed) || (next && !ty_arena_link(&r->arena, next))) {
+		bool sane = committed <= TY_CHUNK_DATA && committed % 8 == 0 && committed >= s->pos;
+		if (!s->bad && (!sane || !read_records(r, slot, c, committed)))
 			bad(r, s);
-			return true;
+		if (s->bad && sane) {
+			r->lost.bad_bytes += committed - s->pos;
+			s->pos = committed;
 		}
 		if (!next)
 			return true;
+		if (!ty_arena_link(&r->arena, next)) {
+			if (!s->bad)
+				bad(r, s);
+			s->lost = true;
+			return true;
+		}
 		ty_arena_unlink(&r->arena, s->chunk - 1);
 		s->chunk = next;
 		s->pos = 0;
@@ -99,7 +108,7 @@ static void visit(struct ty_recorder *r, uint16_t slot)
 	bool ended = s->gone || s->watch->dead || state == TY_THREAD_ENDED || owner != s->owner;
 	if (!s->registered && state != TY_THREAD_FREE)
 		ty_slot_register(r, slot);
-	bool empty = !s->registered || read_ring(r, slot);
+	bool empty = !s->registered || ty_ring_read(r, slot);
 	if (ended && empty)
 		ty_slot_finish(r, slot);
 }

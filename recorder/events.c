@@ -14,12 +14,17 @@
 #define BLOCK_EVENTS 16384u
 #define BLOCK_NS 250000000ull
 
-void ty_event_add(struct ty_recorder *r, uint16_t slot, const struct ty_ev *ev, uint64_t path, uint16_t flags)
+static bool pending(const struct ty_ev *ev)
+{
+	return ev->kind == TY_EV_MARK && ev->op == TY_MARK_PENDING;
+}
+
+bool ty_event_add(struct ty_recorder *r, uint16_t slot, const struct ty_ev *ev, uint64_t path, uint16_t flags)
 {
 	struct ty_held_list *l = &r->events.now;
 	if (ty_reserve(&l->held, &l->cap, l->count + 1, sizeof *l->held) < 0) {
 		r->lost.no_memory++;
-		return;
+		return false;
 	}
 	struct ty_slot *s = &r->reg.slot[slot];
 	struct ty_held *h = &l->held[l->count++];
@@ -31,7 +36,8 @@ void ty_event_add(struct ty_recorder *r, uint16_t slot, const struct ty_ev *ev, 
 	}
 	s->last_end = h->ev.end;
 	s->dirty = true;
-	r->drained++;
+	r->drained += !pending(ev);
+	return true;
 }
 
 uint32_t ty_label(struct ty_recorder *r, const char *text)
@@ -59,16 +65,21 @@ static void hand_over(struct ty_recorder *r, uint64_t complete_to)
 	e->complete_to = complete_to;
 }
 
-void ty_events_flush(struct ty_recorder *r)
+static void flush(struct ty_recorder *r)
 {
 	hand_over(r, r->events.complete_to);
 	ty_writer_commit(r->writer);
 	r->flushed_at = r->now;
 }
 
-static void append(struct ty_recorder *r, const struct ty_held *h)
+static void append(struct ty_recorder *r, struct ty_held *h)
 {
 	struct ty_events *e = &r->events;
+	if (pending(&h->ev)) {
+		if (!ty_classify_answer(r, &h->ev))
+			return;
+		r->drained++;
+	}
 	if (!e->ev) {
 		e->ev = malloc(BLOCK_EVENTS * sizeof *e->ev);
 		e->slot = malloc(BLOCK_EVENTS * sizeof *e->slot);
@@ -85,6 +96,7 @@ static void append(struct ty_recorder *r, const struct ty_held *h)
 	struct ty_ev *ev = &e->ev[e->count];
 	*ev = h->ev;
 	ev->path = ty_path_resolve(r, r->reg.process[h->process], h->path, h->flags);
+	ty_object_seen(r, r->reg.process[h->process], ev);
 	e->slot[e->count++] = h->slot;
 	if (e->count == BLOCK_EVENTS) {
 		hand_over(r, e->complete_to); /* more of this pass follow */
@@ -113,6 +125,7 @@ void ty_events_pass_end(struct ty_recorder *r)
 {
 	struct ty_events *e = &r->events;
 	e->now.begin = r->now;
+	ty_classify_pass(r, r->now);
 	if (e->before.count && !r->full_scan && !all_known(r, &e->before)) {
 		/* keep them, with what this pass brought, for a pass over all slots */
 		r->want_full = true;
@@ -132,12 +145,13 @@ void ty_events_pass_end(struct ty_recorder *r)
 	e->before = e->now;
 	e->now = empty;
 	if (e->count && r->now - e->since >= BLOCK_NS)
-		ty_events_flush(r);
+		flush(r);
 }
 
 void ty_events_finish(struct ty_recorder *r)
 {
 	struct ty_events *e = &r->events;
+	ty_classify_pass(r, UINT64_MAX);
 	resolve(r, &e->before);
 	resolve(r, &e->now);
 	hand_over(r, e->complete_to);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "recorder/meta.h"
+#include "recorder/orders.h"
 #include "recorder/session.h"
 
 static uint64_t ring_losses(const struct ty_recorder *r)
@@ -48,6 +49,8 @@ void ty_session_finish(struct ty_recorder *r, bool early, struct ty_summary *out
 	struct ty_written w;
 	atomic_store_explicit(&r->arena.a->closed, 1, memory_order_relaxed);
 	atomic_store_explicit(&r->arena.a->enabled, 0, memory_order_relaxed);
+	ty_orders_pass_end(r); /* before the next line switches what goes on without us */
+	atomic_store_explicit(&r->arena.a->orders_native, 1, memory_order_relaxed);
 	for (int i = 0; i < 3; i++) { /* slots found, their processes' ends seen, the rest */
 		r->want_full = true;
 		ty_drain(r);
@@ -55,12 +58,13 @@ void ty_session_finish(struct ty_recorder *r, bool early, struct ty_summary *out
 	}
 	ty_checks_pass_end(r);
 	leave_running(r);
+	ty_descriptors_finish(r);
 	ty_events_finish(r);
 	struct timespec cpu;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 	r->drain_cpu = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	ty_worker_stop(r->worker);
-	ty_modules_built(r);
+	ty_modules_built(r, true);
 	ty_session_figures(r, out);
 	out->processes = (uint32_t)r->reg.count;
 	out->threads = r->reg.threads;
@@ -68,11 +72,22 @@ void ty_session_finish(struct ty_recorder *r, bool early, struct ty_summary *out
 	ty_writer_status(r->writer, &w);
 	out->lost = ty_lost_total(r, &w);
 	out->events = w.events;
+	out->trimmed = w.trimmed;
+	for (uint32_t i = 0; out->notes < TY_RULES &&
+	     ty_orders_unmatched(r, &i, out->note[out->notes], sizeof *out->note);)
+		out->notes++;
+	if (w.trimmed && w.trimmed == w.events && r->set->max_size && ty_store_size(s) > r->set->max_size &&
+	    out->notes < TY_RULES)
+		ty_err(out->note[out->notes++], 0, "no event is left under max_size: what is kept of %u thread%s, of processes, "
+		       "modules and call paths takes %.1f MiB by itself", out->threads, out->threads == 1 ? "" : "s",
+		       (double)ty_store_size(s) / (1 << 20));
 	int rc = 0;
 	if (!early && !w.err[0] && r->set->symbols)
 		rc = ty_store_names(r, s, err);
+	if (rc == 0 && !early && !w.err[0] && r->set->symbols)
+		rc = ty_store_object_names(r, s, err);
 	if (rc == 0)
-		rc = ty_meta_end(r, s, &w, err);
+		rc = ty_meta_end(r, s, &w, !early && r->set->symbols, err);
 	if (rc == 0)
 		rc = ty_store_commit(s, true, err);
 	if (w.err[0] || rc < 0)

@@ -11,6 +11,7 @@ struct ty_launch {
 	pid_t pid;          /* the command */
 	int go, failed;     /* pipes: locator to the child; errno of its exec back */
 	int signals;        /* signalfd */
+	bool zombie;        /* a child has ended and is reaped next time */
 	bool ended;
 	int status;         /* exit status as a shell has it, once ended */
 	bool stop;          /* INT or TERM after the command's end */

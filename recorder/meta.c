@@ -5,7 +5,9 @@
  * ever added.
  */
 #include "recorder/meta.h"
+#include "recorder/orders.h"
 
+#include <errno.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "common/err.h"
 
 uint64_t ty_realtime(void)
 {
@@ -21,8 +24,7 @@ uint64_t ty_realtime(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Command lines and names are bytes; JSON wants UTF-8. */
-static json_t *text(const char *s)
+json_t *ty_meta_text(const char *s)
 {
 	json_t *j = json_string(s);
 	if (j)
@@ -52,60 +54,60 @@ static void put(struct ty_recorder *r, const char *key, json_t *value)
 	free(s);
 }
 
-static void cpu_model(char *buf, size_t size)
-{
-	char text_[16384];
-	ty_proc_read("/proc/cpuinfo", text_, sizeof text_);
-	char *p = strstr(text_, "model name"), *colon = p ? strchr(p, ':') : NULL, *end = colon ? strchr(colon, '\n') : NULL;
-	buf[0] = 0;
-	if (!end)
-		return;
-	*end = 0;
-	snprintf(buf, size, "%s", colon + 1 + strspn(colon + 1, " "));
-}
-
 static void put_host(struct ty_recorder *r)
 {
 	struct utsname u;
 	char buf[256];
 	if (uname(&u) == 0) {
-		put(r, "host", text(u.nodename));
+		put(r, "host", ty_meta_text(u.nodename));
 		snprintf(buf, sizeof buf, "%s %s %s", u.sysname, u.release, u.machine);
-		put(r, "kernel", text(buf));
+		put(r, "kernel", ty_meta_text(buf));
 	}
-	cpu_model(buf, sizeof buf);
-	put(r, "cpu", text(buf));
+	ty_proc_cpu(buf, sizeof buf);
+	put(r, "cpu", ty_meta_text(buf));
 	put(r, "cores", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
 	ty_proc_read("/sys/devices/system/clocksource/clocksource0/current_clocksource", buf, sizeof buf);
 	buf[strcspn(buf, "\n")] = 0;
-	put(r, "clocksource", text(buf));
-	put(r, "glibc", text(gnu_get_libc_version()));
+	put(r, "clocksource", ty_meta_text(buf));
+	put(r, "glibc", ty_meta_text(gnu_get_libc_version()));
+}
+
+static void put_orders(struct ty_recorder *r)
+{
+	char *words = ty_orders_text(r->orders->o);
+	put(r, "orders", ty_meta_text(words ? words : "?"));
+	put(r, "orders.state", ty_orders_json(r, false));
+	free(words);
 }
 
 void ty_meta_start(struct ty_recorder *r, char *const *command)
 {
 	json_t *words = json_array();
 	for (; command && *command; command++)
-		json_array_append_new(words, text(*command));
+		json_array_append_new(words, ty_meta_text(*command));
 	put(r, "command", words);
-	put(r, "tool", text("tarry " TY_VERSION));
+	put(r, "tool", ty_meta_text("tarry " TY_VERSION));
 	put_host(r);
 	put(r, "start", json_integer((json_int_t)r->began));
 	put(r, "start_realtime", json_integer((json_int_t)r->began_real));
-	put(r, "config", text(r->set->text ? r->set->text : ""));
-	put(r, "requests", text(r->set->requests));
+	put(r, "config", ty_meta_text(r->set->text ? r->set->text : ""));
+	put(r, "requests", ty_meta_text(r->set->requests));
+	put(r, "capture_bytes", json_integer(r->set->capture_bytes));
+	if (r->orders)
+		put_orders(r);
 	put(r, "min_path_ns", json_integer((json_int_t)r->set->min_path_ns));
 	const char *preload = getenv("LD_PRELOAD");
-	put(r, "environment", json_pack("{s:o}", "LD_PRELOAD", text(preload ? preload : "")));
-	put(r, "arena", text(r->arena.locator));
-	put(r, "state", text("recording"));
+	put(r, "environment", json_pack("{s:o}", "LD_PRELOAD", ty_meta_text(preload ? preload : "")));
+	put(r, "arena", ty_meta_text(r->arena.locator));
+	put(r, "state", ty_meta_text("recording"));
 }
 
 static json_t *losses(const struct ty_recorder *r, const struct ty_written *w)
 {
 	const struct ty_arena *a = r->arena.a;
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
 			 "bad_record", (json_int_t)r->lost.bad_record,
+			 "bad_bytes", (json_int_t)r->lost.bad_bytes,
 			 "no_memory", (json_int_t)r->lost.no_memory,
 			 "path_missed", (json_int_t)r->lost.path_missed,
 			 "no_slot", (json_int_t)atomic_load_explicit(&a->no_slot, memory_order_relaxed),
@@ -131,6 +133,8 @@ void ty_meta_running(struct ty_recorder *r)
 	put(r, "losses.recorder", losses(r, &w));
 	if (r->set->self_check)
 		put(r, "selfcheck", checks(r));
+	if (r->orders && ty_orders_changed(r))
+		put(r, "orders.state", ty_orders_json(r, false));
 }
 
 static uint64_t cpu(clockid_t clock)
@@ -153,12 +157,12 @@ static json_t *own_cost(const struct ty_recorder *r, const struct ty_written *w)
 static int put_now(struct ty_store *s, const char *key, json_t *value, char *err)
 {
 	char *v = dump(value);
-	int rc = v ? ty_store_put_meta(s, key, v, err) : -1;
+	int rc = v ? ty_store_put_meta(s, key, v, err) : ty_err(err, -ENOMEM, "out of memory");
 	free(v);
 	return rc;
 }
 
-int ty_meta_end(struct ty_recorder *r, struct ty_store *s, const struct ty_written *w, char *err)
+int ty_meta_end(struct ty_recorder *r, struct ty_store *s, const struct ty_written *w, bool names, char *err)
 {
 	char *coverage = ty_coverage_json(r);
 	int rc = coverage ? ty_store_put_meta(s, "coverage", coverage, err) : 0;
@@ -169,13 +173,15 @@ int ty_meta_end(struct ty_recorder *r, struct ty_store *s, const struct ty_writt
 		rc = put_now(s, "selfcheck", checks(r), err);
 	if (rc == 0)
 		rc = put_now(s, "recorder", own_cost(r, w), err);
+	if (rc == 0 && r->orders)
+		rc = put_now(s, "orders.state", ty_orders_json(r, names), err);
 	if (rc == 0)
 		rc = put_now(s, "end", json_integer((json_int_t)ty_now()), err);
 	if (rc == 0)
 		rc = put_now(s, "end_realtime", json_integer((json_int_t)ty_realtime()), err);
 	if (rc == 0)
-		rc = put_now(s, "arena", text(""), err);
+		rc = put_now(s, "arena", ty_meta_text(""), err);
 	if (rc == 0)
-		rc = put_now(s, "state", text(w->err[0] ? "incomplete" : "complete"), err);
+		rc = put_now(s, "state", ty_meta_text(w->err[0] ? "incomplete" : "complete"), err);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#include "recorder/orders.h"
 #include "recorder/recorder.h"
 
 #define KNOWN_FULL (TY_KNOWN / 4 * 3)
@@ -36,7 +37,7 @@ void ty_path_record(struct ty_recorder *r, const struct ty_rproc *p, const struc
 	if (!at || *at) /* known: sent again after the table was cleared */
 		return;
 	struct ty_raw_path raw = { .path = rec->path, .image = rec->map ? rec->map : p->info.image,
-				   .gen = rec->gen, .count = (uint16_t)frames,
+				   .count = (uint16_t)frames,
 				   .flags = ty_rec_flags(rec->w0) & TY_F_PARTIAL, .id = TY_NONE };
 	raw.frame = malloc(frames * sizeof *raw.frame + 1);
 	if (!raw.frame || ty_reserve(&t->raw, &t->cap, t->count + 1, sizeof *t->raw) < 0) {
@@ -44,6 +45,7 @@ void ty_path_record(struct ty_recorder *r, const struct ty_rproc *p, const struc
 		return;
 	}
 	memcpy(raw.frame, rec->frame, frames * sizeof *raw.frame);
+	ty_orders_path(r, raw.path, raw.image, raw.frame, frames);
 	t->raw[t->count++] = raw;
 	*at = t->count;
 }
@@ -83,13 +85,21 @@ static uint32_t store_path(struct ty_recorder *r, const struct ty_frame *frame, 
 	return id;
 }
 
-static struct ty_frame to_frame(const struct ty_image *im, uint64_t gen, uint64_t raw)
+static struct ty_frame to_frame(struct ty_image *im, uint64_t raw)
 {
 	uint64_t address = raw & ~TY_FRAME_EXACT, base = 0;
 	bool exact = raw & TY_FRAME_EXACT;
 	/* a return address may be the first byte after its function, and after its module */
-	uint32_t m = im ? ty_module_find(im, gen, exact ? address : address - 1, &base) : TY_NONE;
+	uint32_t m = im ? ty_module_find(im, exact ? address : address - 1, &base) : TY_NONE;
 	return (struct ty_frame){ .module = m == TY_NONE ? -1 : (int32_t)m, .exact = exact, .offset = address - base };
+}
+
+bool ty_path_locate(const struct ty_recorder *r, uint64_t image, uint64_t frame, struct ty_address *ret)
+{
+	struct ty_image **im = (struct ty_image **)ty_map_find(&r->modules.images, image);
+	struct ty_frame f = to_frame(im ? *im : NULL, frame);
+	*ret = (struct ty_address){ (uint32_t)f.module, f.exact, f.offset };
+	return f.module >= 0;
 }
 
 /* Its frames were dropped: one unknown frame, for a path has at least one. */
@@ -110,7 +120,7 @@ static uint32_t caller(struct ty_recorder *r, const struct ty_rproc *p, uint64_t
 	uint64_t *at = ty_map_put(&r->paths.callers, key);
 	if (at && *at)
 		return (uint32_t)*at - 1;
-	struct ty_frame f = address ? to_frame(p->image, p->gen, address) : (struct ty_frame){ .module = -1 };
+	struct ty_frame f = address ? to_frame(p->image, address) : (struct ty_frame){ .module = -1 };
 	uint32_t id = store_path(r, &f, 1, about);
 	if (at && (f.module >= 0 || address == 0)) /* its module may still be announced */
 		*at = id + 1;
@@ -129,7 +139,7 @@ uint32_t ty_path_resolve(struct ty_recorder *r, const struct ty_rproc *p, uint64
 	struct ty_frame frame[TY_FRAMES_MAX];
 	struct ty_image **im = (struct ty_image **)ty_map_find(&r->modules.images, raw->image);
 	for (uint32_t i = 0; i < raw->count; i++)
-		frame[i] = to_frame(im ? *im : NULL, raw->gen, raw->frame[i]);
+		frame[i] = to_frame(im ? *im : NULL, raw->frame[i]);
 	raw->id = store_path(r, frame, raw->count, raw->flags);
 	if (!r->set->self_check) {
 		free(raw->frame);
@@ -138,33 +148,17 @@ uint32_t ty_path_resolve(struct ty_recorder *r, const struct ty_rproc *p, uint64
 	return raw->id;
 }
 
-/* Forgets paths and ranges of images that no living process has. */
-static void drop_dead_images(struct ty_recorder *r)
+/* Forgets paths of images that no living process has. */
+static void drop_unused(struct ty_recorder *r)
 {
 	struct ty_paths *t = &r->paths;
-	struct ty_map live = { 0 };
-	size_t at = 0, n = 0;
-	uint64_t image, value;
-	while (ty_map_next(&r->modules.images, &at, &image, &value))
-		((struct ty_image *)(uintptr_t)value)->live = false;
-	for (size_t i = 0; i < r->reg.count; i++)
-		for (struct ty_image *im = r->reg.process[i]->info.ended ? NULL : r->reg.process[i]->image; im && !im->live;
-		     im = im->from)
-			im->live = true;
-	at = 0;
-	while (ty_map_next(&r->modules.images, &at, &image, &value)) {
-		struct ty_image *im = (void *)(uintptr_t)value;
-		uint64_t *v = im->live ? ty_map_put(&live, image) : NULL;
-		if (v)
-			*v = value;
-		if (im->live)
-			continue;
-		free(im->range);
-		*im = (struct ty_image){ .id = im->id };
-	}
+	size_t n = 0;
+	ty_images_age(r);
 	ty_map_free(&t->by_hash);
 	for (size_t i = 0; i < t->count; i++) {
-		uint64_t *v = ty_map_find(&live, t->raw[i].image) ? ty_map_put(&t->by_hash, t->raw[i].path) : NULL;
+		uint64_t *im = ty_map_find(&r->modules.images, t->raw[i].image);
+		bool unused = im && *im && ((struct ty_image *)(uintptr_t)*im)->emptied;
+		uint64_t *v = unused ? NULL : ty_map_put(&t->by_hash, t->raw[i].path);
 		if (v) {
 			t->raw[n++] = t->raw[i];
 			*v = n;
@@ -173,7 +167,6 @@ static void drop_dead_images(struct ty_recorder *r)
 		}
 	}
 	t->count = n;
-	ty_map_free(&live);
 }
 
 void ty_paths_purge(struct ty_recorder *r)
@@ -186,7 +179,7 @@ void ty_paths_purge(struct ty_recorder *r)
 	for (uint32_t i = 0; i < TY_KNOWN; i++)
 		atomic_store_explicit(&a->known[i], 0, memory_order_relaxed);
 	atomic_store_explicit(&a->known_count, 0, memory_order_relaxed);
-	drop_dead_images(r);
+	drop_unused(r);
 }
 
 void ty_paths_free(struct ty_recorder *r)

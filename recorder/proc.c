@@ -28,6 +28,18 @@ ssize_t ty_proc_read(const char *path, char *buf, size_t size)
 	return r < 0 ? -e : (ssize_t)n;
 }
 
+void ty_proc_cpu(char *buf, size_t size)
+{
+	char text[16384] = "";
+	ty_proc_read("/proc/cpuinfo", text, sizeof text);
+	char *p = strstr(text, "model name"), *colon = p ? strchr(p, ':') : NULL, *end = colon ? strchr(colon, '\n') : NULL;
+	buf[0] = 0;
+	if (!end)
+		return;
+	*end = 0;
+	snprintf(buf, size, "%s", colon + 1 + strspn(colon + 1, " "));
+}
+
 uint64_t ty_proc_start(pid_t pid)
 {
 	char path[64], buf[1024];

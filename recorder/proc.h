@@ -18,6 +18,8 @@ static inline uint64_t ty_now(void)
 
 /* A whole file, at most size - 1 bytes, NUL added; bytes read or -errno. */
 ssize_t ty_proc_read(const char *path, char *buf, size_t size);
+/* Model of the first processor; "" if unknown. */
+void ty_proc_cpu(char *buf, size_t size);
 /* Start time of a process, clock ticks since boot; 0: no such process. */
 uint64_t ty_proc_start(pid_t pid);
 /* Thread's name without newline; "" if unknown. */

@@ -129,6 +129,7 @@ static bool is_loader(const char *path)
 	return strncmp(slash ? slash + 1 : path, "ld-", 3) == 0;
 }
 
+/* EM_NONE: cannot be found out here. */
 static int own_machine(void)
 {
 	Elf64_Ehdr h = { 0 };
@@ -149,7 +150,8 @@ static int check_elf(Elf *e, const char *path, char *err)
 	if (gelf_getclass(e) != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
 		return ty_err(err, -ENOTSUP, "%s is a %d-bit program; tarry records %d-bit programs only", path,
 			      sizeof(void *) == 8 ? 32 : 64, (int)sizeof(void *) * 8);
-	if (h.e_machine != own_machine())
+	int own = own_machine();
+	if (own != EM_NONE && h.e_machine != own)
 		return ty_err(err, -ENOTSUP, "%s is built for another processor (ELF machine %d)", path, h.e_machine);
 	if (!has_interpreter(e) && !is_loader(path))
 		return ty_err(err, -ENOTSUP, "%s is statically linked: LD_PRELOAD cannot reach it; link it dynamically "
@@ -210,6 +212,16 @@ int ty_program_check(const char *command, struct ty_program *p, char *err)
 
 /* ---- the library ---- */
 
+/* ld.so splits the list, and puts folders and such for $ORIGIN, ${LIB}, $PLATFORM. */
+static bool preloadable(const char *path)
+{
+	static const char *const replaced[] = { "$ORIGIN", "$LIB", "$PLATFORM", "${" };
+	for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++)
+		if (strstr(path, replaced[i]))
+			return false;
+	return !strpbrk(path, " :\t\n");
+}
+
 int ty_library_find(char *path, size_t size, char *err)
 {
 	static const char *const where[] = { "libtarry.so", "../lib/tarry/libtarry.so" };
@@ -223,9 +235,9 @@ int ty_library_find(char *path, size_t size, char *err)
 		snprintf(tried, sizeof tried, "%s%s", exe, where[i]);
 		if (access(tried, R_OK) < 0 || !realpath(tried, full))
 			continue;
-		if (strpbrk(full, " :\t\n") || strlen(full) >= size)
+		if (!preloadable(full) || strlen(full) >= size)
 			return ty_err(err, -EINVAL, "LD_PRELOAD cannot hold the path \"%s\"; install tarry in a folder "
-				      "without spaces and colons", full);
+				      "without spaces, colons and dollar signs", full);
 		memcpy(path, full, strlen(full) + 1);
 		return 0;
 	}

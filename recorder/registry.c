@@ -14,7 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "recorder/recorder.h"
+#include "recorder/connections.h"
 
 #define ASK_NS 200000000ull
 
@@ -51,7 +51,7 @@ struct ty_watch *ty_watch_add(struct ty_recorder *r, pid_t pid)
 	w->fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	if (pid <= 0 || (w->fd < 0 && errno == ESRCH)) {
 		w->dead = r->death = true;
-		w->died = r->now;
+		w->died = ty_now(); /* not r->now: it may have been born since */
 	}
 	struct epoll_event e = { .events = EPOLLIN, .data.u64 = (uint64_t)(uint32_t)pid };
 	if (w->fd >= 0 && epoll_ctl(r->poll, EPOLL_CTL_ADD, w->fd, &e) < 0) {
@@ -93,7 +93,7 @@ static uint64_t process_key(uint32_t pid, uint64_t image)
 	return ty_mix(image ^ ty_mix(pid));
 }
 
-void ty_process_store(struct ty_recorder *r, struct ty_rproc *p)
+static void store_process(struct ty_recorder *r, struct ty_rproc *p)
 {
 	ty_writer_process(r->writer, p->id, &p->info);
 }
@@ -119,8 +119,9 @@ void ty_process_end(struct ty_recorder *r, struct ty_rproc *p, uint64_t when)
 {
 	p->info.ended = true;
 	p->info.end = when;
-	ty_process_store(r, p);
+	store_process(r, p);
 	ty_map_free(&p->fds);
+	ty_connections_forget(p);
 	free(p->maps.range);
 	memset(&p->maps, 0, sizeof p->maps);
 	r->reg.alive--;
@@ -174,6 +175,7 @@ struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t im
 		free(p);
 		return NULL;
 	}
+	p->image->first = true;
 	p->id = (uint32_t)g->count;
 	p->info = (struct ty_process){ .pid = pid, .parent = -1, .image = image, .start = birth };
 	at = ty_map_put(&g->by_key, key);
@@ -186,7 +188,7 @@ struct ty_rproc *ty_process_get(struct ty_recorder *r, uint32_t pid, uint64_t im
 	g->alive++;
 	*at = p->id + 1;
 	one_image(r, p);
-	ty_process_store(r, p);
+	store_process(r, p);
 	return p;
 }
 
@@ -221,7 +223,7 @@ void ty_process_announced(struct ty_recorder *r, struct ty_rproc *p, uint16_t fl
 		replace(&p->info.exe, from->info.exe);
 		replace(&p->info.cmdline, from->info.cmdline);
 	}
-	ty_process_store(r, p);
+	store_process(r, p);
 }
 
 void ty_registry_reap(struct ty_recorder *r)
@@ -235,8 +237,14 @@ void ty_registry_reap(struct ty_recorder *r)
 			continue;
 		}
 		uint64_t *at = ty_map_find(&g->by_pid, (uint32_t)w->pid);
-		for (uint32_t k = at ? (uint32_t)*at : 0; k && !g->process[k - 1]->info.ended; k = g->process[k - 1]->older)
-			ty_process_end(r, g->process[k - 1], w->died);
+		for (uint32_t k = at ? (uint32_t)*at : 0; k; k = g->process[k - 1]->older) {
+			struct ty_rproc *p = g->process[k - 1];
+			if (p->info.start > w->died) /* the pid was used again */
+				continue;
+			if (p->info.ended)
+				break;
+			ty_process_end(r, p, w->died);
+		}
 		free(w);
 		g->watch[i] = g->watch[--g->watches];
 	}
@@ -250,6 +258,7 @@ void ty_registry_free(struct ty_recorder *r)
 	struct ty_registry *g = &r->reg;
 	for (size_t i = 0; i < g->count; i++) {
 		ty_map_free(&g->process[i]->fds);
+		ty_connections_forget(g->process[i]);
 		free(g->process[i]->maps.range);
 		free((char *)g->process[i]->info.exe);
 		free((char *)g->process[i]->info.cmdline);

@@ -15,14 +15,18 @@
 #define SAMPLE_A_THREAD_NS 500000ull /* the interval grows with the number of threads */
 #define NAMES_EVERY 16u
 
-/* Recorded waits so far, with the one in progress. */
+/* Recorded waits so far, with the one in progress.  A wait's record is committed
+ * before its end is published: one that is no longer published is in the ring,
+ * which may last have been read long ago. */
 static uint64_t waits_until(struct ty_recorder *r, uint16_t slot, uint64_t now)
 {
 	const struct ty_slot *s = &r->reg.slot[slot];
 	struct ty_thread *t = ty_arena_thread(r->arena.a, slot);
+	/* pairs with unpublish() in preload/wait.c */
+	bool waiting = ty_wait_word_op(atomic_load_explicit(&t->wait_op, memory_order_acquire)) < TY_OP_COUNT;
 	uint64_t begin = atomic_load_explicit(&t->wait_begin, memory_order_relaxed);
-	bool waiting = atomic_load_explicit(&t->wait_op, memory_order_acquire) < TY_OP_COUNT;
-	return s->waits_ns + (waiting && begin != s->last_begin && begin < now && begin >= s->start ? now - begin : 0);
+	ty_ring_read(r, slot);
+	return s->waits_ns + (waiting && begin > s->last_begin && begin < now && begin >= s->start ? now - begin : 0);
 }
 
 void ty_sample_slot(struct ty_recorder *r, uint16_t slot)
@@ -32,8 +36,6 @@ void ty_sample_slot(struct ty_recorder *r, uint16_t slot)
 	uint32_t tid = (uint32_t)s->owner;
 	uint64_t interval = r->reg.actives * SAMPLE_A_THREAD_NS, cpu, runq;
 	s->next_sample = r->now + (interval > SAMPLE_NS ? interval : SAMPLE_NS);
-	if (tid == TY_TID_STARTING)
-		return;
 	int rc = ty_proc_schedstat(pid, tid, &cpu, &runq);
 	if (rc == -ENOENT)
 		s->gone = true;

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <libunwind-x86_64.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,20 +20,6 @@ int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_d
 				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
 enum { PAGE = 4096, PAGES = 256 };
-
-struct mapping {
-	uint64_t start, end, base;
-	struct ty_elf *e;
-	uint64_t table;  /* address of the sorted table in .eh_frame_hdr, 0: none */
-	uint64_t header; /* address of .eh_frame_hdr */
-	uint32_t entries;
-};
-
-struct space { /* one address space at one time */
-	uint64_t image, gen;
-	struct mapping *map;
-	size_t count, room;
-};
 
 /* libunwind reads byte by byte; pages of the files are kept. */
 struct page {
@@ -48,36 +33,21 @@ enum cause { CAUSE_NONE, CAUSE_NO_INFO, CAUSE_NO_DATA };
 
 struct ty_selfcheck {
 	unw_addr_space_t as;
-	void *spaces; /* tree of struct space */
 	struct page *page;
 	/* the run going on */
-	const struct space *space;
+	const struct ty_mapping *map;
+	size_t maps;
 	uint64_t pc, sp, bp;
 	const uint8_t *stack;
 	size_t n;
 	enum cause cause;
 };
 
-static int cmp_space(const void *a, const void *b)
+static const struct ty_mapping *mapping_at(const struct ty_selfcheck *c, uint64_t addr)
 {
-	const struct space *x = a, *y = b;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return (x->gen > y->gen) - (x->gen < y->gen);
-}
-
-static void free_space(void *p)
-{
-	struct space *s = p;
-	free(s->map);
-	free(s);
-}
-
-static const struct mapping *mapping_at(const struct space *s, uint64_t addr)
-{
-	for (size_t i = s->count; i-- > 0;)
-		if (addr >= s->map[i].start && addr < s->map[i].end)
-			return &s->map[i];
+	for (size_t i = 0; i < c->maps; i++)
+		if (addr >= c->map[i].start && addr < c->map[i].end)
+			return &c->map[i];
 	return NULL;
 }
 
@@ -87,7 +57,7 @@ static void no_opinion(struct ty_selfcheck *c, enum cause cause)
 		c->cause = cause;
 }
 
-static bool read_file(struct ty_selfcheck *c, const struct mapping *m, uint64_t addr, uint8_t *byte)
+static bool read_file(struct ty_selfcheck *c, const struct ty_mapping *m, uint64_t addr, uint8_t *byte)
 {
 	uint64_t vaddr = addr - m->base, at = vaddr & ~(uint64_t)(PAGE - 1);
 	struct page *p = &c->page[(at / PAGE + (uintptr_t)m->e / sizeof *m->e) % PAGES];
@@ -113,7 +83,7 @@ static int access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *val, int
 		memcpy(val, c->stack + (addr - c->sp), sizeof *val);
 		return 0;
 	}
-	const struct mapping *m = mapping_at(c->space, addr);
+	const struct ty_mapping *m = mapping_at(c, addr);
 	uint8_t bytes[sizeof *val] = { 0 };
 	for (size_t i = 0; m && i < sizeof bytes; i++)
 		if (!read_file(c, m, addr + i, &bytes[i])) {
@@ -152,20 +122,32 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val, in
 	}
 }
 
+/* The sorted table of .eh_frame_hdr, if it is the usual one. */
+static bool find_table(const struct ty_mapping *m, unw_dyn_info_t *di)
+{
+	struct {
+		uint8_t version, ptr_enc, count_enc, table_enc;
+		uint32_t ptr, count;
+	} h;
+	const GElf_Phdr *p = ty_elf_phdr(m->e, PT_GNU_EH_FRAME);
+	if (!p || ty_elf_read(m->e, p->p_vaddr, &h, sizeof h) || h.version != 1 || h.ptr_enc != 0x1b ||
+	    h.count_enc != 0x03 || h.table_enc != 0x3b || h.count > p->p_filesz / 8)
+		return false;
+	*di = (unw_dyn_info_t){ .format = UNW_INFO_FORMAT_REMOTE_TABLE, .start_ip = m->start, .end_ip = m->end };
+	di->u.rti.segbase = m->base + p->p_vaddr;
+	di->u.rti.table_data = di->u.rti.segbase + sizeof h;
+	di->u.rti.table_len = (unw_word_t)h.count * 8 / sizeof(unw_word_t);
+	return true;
+}
+
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need, void *arg)
 {
 	struct ty_selfcheck *c = arg;
-	const struct mapping *m = mapping_at(c->space, ip);
+	const struct ty_mapping *m = mapping_at(c, ip);
+	unw_dyn_info_t di;
 	int r = -UNW_ENOINFO;
-	if (m && m->table) {
-		unw_dyn_info_t di = { .format = UNW_INFO_FORMAT_REMOTE_TABLE,
-				      .start_ip = m->start,
-				      .end_ip = m->end };
-		di.u.rti.segbase = m->header;
-		di.u.rti.table_data = m->table;
-		di.u.rti.table_len = (unw_word_t)m->entries * 8 / sizeof(unw_word_t);
+	if (m && find_table(m, &di))
 		r = _Ux86_64_dwarf_search_unwind_table(as, ip, &di, pi, need, arg);
-	}
 	if (r < 0)
 		no_opinion(c, CAUSE_NO_INFO);
 	return r;
@@ -228,58 +210,8 @@ void ty_selfcheck_free(struct ty_selfcheck *c)
 		return;
 	if (c->as)
 		unw_destroy_addr_space(c->as);
-	tdestroy(c->spaces, free_space);
 	free(c->page);
 	free(c);
-}
-
-/* Where the sorted table of .eh_frame_hdr is, if it is the usual one. */
-static void find_table(struct mapping *m)
-{
-	struct {
-		uint8_t version, ptr_enc, count_enc, table_enc;
-		uint32_t ptr, count;
-	} h;
-	const GElf_Phdr *p = ty_elf_phdr(m->e, PT_GNU_EH_FRAME);
-	if (!p || ty_elf_read(m->e, p->p_vaddr, &h, sizeof h) || h.version != 1 || h.ptr_enc != 0x1b ||
-	    h.count_enc != 0x03 || h.table_enc != 0x3b || h.count > p->p_filesz / 8)
-		return;
-	m->header = m->base + p->p_vaddr;
-	m->table = m->header + sizeof h;
-	m->entries = h.count;
-}
-
-void ty_selfcheck_map(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t start, uint64_t end,
-		      uint64_t base, struct ty_elf *e)
-{
-	struct space *s = malloc(sizeof *s);
-	if (!s)
-		return;
-	*s = (struct space){ .image = image, .gen = gen };
-	struct space **slot = tsearch(s, &c->spaces, cmp_space);
-	if (!slot || *slot != s) {
-		free(s);
-		if (!slot)
-			return;
-		s = *slot;
-	}
-	struct mapping m = { .start = start, .end = end, .base = base, .e = e };
-	for (size_t i = 0; i < s->count; i++)
-		if (s->map[i].start == start && s->map[i].end == end) { /* told again, or replaced */
-			memmove(&s->map[i], &s->map[i + 1], (s->count - i - 1) * sizeof m);
-			s->count--;
-			break;
-		}
-	if (s->count == s->room) {
-		size_t room = s->room ? s->room * 2 : 16;
-		struct mapping *p = realloc(s->map, room * sizeof *p);
-		if (!p)
-			return;
-		s->map = p;
-		s->room = room;
-	}
-	find_table(&m);
-	s->map[s->count++] = m;
 }
 
 static int compare(struct ty_selfcheck *c, unw_cursor_t *cursor, const uint64_t *frames, size_t count,
@@ -308,19 +240,18 @@ static int compare(struct ty_selfcheck *c, unw_cursor_t *cursor, const uint64_t 
 	return same > 1 || (!partial && c->cause == CAUSE_NONE) ? TY_CHECK_AGREE : TY_CHECK_SKIPPED;
 }
 
-int ty_selfcheck_run(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t pc, uint64_t sp,
+int ty_selfcheck_run(struct ty_selfcheck *c, const struct ty_mapping *map, size_t maps, uint64_t pc, uint64_t sp,
 		     uint64_t bp, const void *stack, size_t n, const uint64_t *frames, size_t count,
 		     uint16_t path_flags)
 {
-	struct space key = { .image = image, .gen = gen };
-	void *slot = tfind(&key, &c->spaces, cmp_space);
 	unw_cursor_t cursor;
 
-	if (!slot || !count)
+	if (!maps || !count)
 		return TY_CHECK_SKIPPED;
 	if (frames[0] != pc)
 		return TY_CHECK_DIFFER;
-	c->space = *(struct space **)slot;
+	c->map = map;
+	c->maps = maps;
 	c->pc = pc, c->sp = sp, c->bp = bp;
 	c->stack = stack;
 	c->n = n;

@@ -19,17 +19,16 @@ enum {
 int ty_selfcheck_new(struct ty_selfcheck **ret);
 void ty_selfcheck_free(struct ty_selfcheck *c); /* NULL is allowed */
 
-/* Process image `image` in module generation gen has e mapped at [start, end)
- * with load bias base.  A later mapping hides an earlier one at the same
- * addresses.  e must stay open until ty_selfcheck_free. */
-void ty_selfcheck_map(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t start, uint64_t end,
-		      uint64_t base, struct ty_elf *e);
+struct ty_mapping { /* e, mapped at [start, end) with load bias base */
+	uint64_t start, end, base;
+	struct ty_elf *e;   /* stays open until ty_selfcheck_free */
+};
 
-/* One stack: pc, sp, bp of the frame that the path begins with (struct
+/* One stack: what was mapped, none over another; pc, sp, bp of the frame that the path begins with (struct
  * ty_rec_stack), stack is the n bytes from sp upwards, frames the path leaf
  * first as in struct ty_rec_path, path_flags its TY_F_* flags.  frames[0] is
  * pc; both are return addresses.  Returns a TY_CHECK_*. */
-int ty_selfcheck_run(struct ty_selfcheck *c, uint64_t image, uint64_t gen, uint64_t pc, uint64_t sp,
+int ty_selfcheck_run(struct ty_selfcheck *c, const struct ty_mapping *map, size_t maps, uint64_t pc, uint64_t sp,
 		     uint64_t bp, const void *stack, size_t n, const uint64_t *frames, size_t count,
 		     uint16_t path_flags);
 

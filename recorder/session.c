@@ -20,6 +20,7 @@
 #include "common/err.h"
 #include "recorder/finish.h"
 #include "recorder/meta.h"
+#include "recorder/orders.h"
 #include "recorder/recorder.h"
 
 #define IDLE_NS 20000000ull      /* drain interval when nothing happens */
@@ -69,13 +70,16 @@ void ty_session_free(struct ty_recorder *r)
 {
 	if (r->worker)
 		ty_worker_free(r->worker);
+	ty_orders_free(r);
 	if (r->writer)
 		ty_writer_close(r->writer);
 	ty_modules_free(r);
 	ty_registry_free(r);
 	ty_paths_free(r);
 	ty_events_free(r);
+	ty_objects_free(r);
 	ty_descriptors_free(r);
+	ty_classify_free(r);
 	ty_checks_free(r);
 	if (r->arena.a)
 		ty_arena_destroy(&r->arena);
@@ -86,9 +90,18 @@ void ty_session_free(struct ty_recorder *r)
 	free(r);
 }
 
+/* The library knows accepted connections by these calls, and must not take a file for one. */
+static bool can_capture(const struct ty_settings *set)
+{
+	uint64_t need = 1ull << TY_CLASS_ACCEPT | 1ull << TY_CLASS_CLOSE | 1ull << TY_CLASS_DUP;
+	return !set->capture_bytes || (set->class_mask & need) == need;
+}
+
 int ty_session_start(struct ty_recorder **ret, struct ty_settings *set, const char *store, char *const *command,
 		     char *err)
 {
+	if (!can_capture(set))
+		return ty_err(err, -EINVAL, "capture_bytes needs the operations accept, close and dup");
 	struct ty_recorder *r = calloc(1, sizeof *r);
 	if (!r)
 		return ty_err(err, -ENOMEM, "out of memory");
@@ -99,15 +112,17 @@ int ty_session_start(struct ty_recorder **ret, struct ty_settings *set, const ch
 	r->poll = epoll_create1(EPOLL_CLOEXEC);
 	r->answer_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int rc = r->poll < 0 || r->answer_fd < 0 || watch(r, r->answer_fd, TAG_ANSWER) < 0 ||
-				 ty_descriptors_new(r) < 0 ?
+				 ty_descriptors_new(r) < 0 || ty_classify_new(r) < 0 ?
 			 ty_err(err, -ENOMEM, "cannot start the recorder: %s", strerror(errno)) :
 			 0;
 	if (rc == 0)
 		rc = ty_arena_create(&r->arena, set, err);
-	if (rc == 0)
-		rc = ty_writer_start(&r->writer, store, set, err);
 	if (rc == 0 && ty_worker_start(&r->worker, r->answer_fd) < 0)
 		rc = ty_err(err, -EAGAIN, "cannot start the recorder's worker thread");
+	if (rc == 0 && ty_orders_new(r) < 0)
+		rc = ty_err(err, -ENOMEM, "out of memory");
+	if (rc == 0) /* last: nothing after it may fail, and leave a store */
+		rc = ty_writer_start(&r->writer, store, set, err);
 	if (rc < 0) {
 		ty_session_free(r);
 		return rc;
@@ -158,10 +173,11 @@ static void store_counters(struct ty_recorder *r)
 void ty_session_turn(struct ty_recorder *r)
 {
 	ty_session_wait(r, timeout_ms(r));
-	ty_modules_built(r);
+	ty_modules_built(r, false);
 	uint64_t attached = atomic_load_explicit(&r->arena.a->attached, memory_order_relaxed);
 	size_t n = ty_drain(r);
 	ty_checks_pass_end(r);
+	ty_orders_pass_end(r);
 	ty_descriptors_pass_end(r);
 	ty_watch_ask(r);
 	ty_sample(r);

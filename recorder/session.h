@@ -16,9 +16,12 @@ struct ty_summary {
 	uint32_t refused;    /* processes of another version that stayed off */
 	uint64_t attached;   /* processes that took part; 0: nothing was traced */
 	char trouble[TY_ERR_MAX]; /* the store is not complete; "" if it is */
+	uint32_t notes;           /* orders that matched nothing, a bound that left nothing */
+	char note[TY_RULES][TY_ERR_MAX];
 };
 
-/* Creates arena and store.  command: for the store's meta, NULL-terminated. */
+/* Creates arena and store.  set: to live until ty_session_finish.  command: for the
+ * store's meta, NULL-terminated.  0 or a negative errno with err set. */
 int ty_session_start(struct ty_recorder **ret, struct ty_settings *set, const char *store, char *const *command,
 		     char *err);
 const char *ty_session_locator(const struct ty_recorder *r);

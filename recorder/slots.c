@@ -17,8 +17,7 @@ bool ty_slot_claim(struct ty_recorder *r, uint16_t slot, uint64_t owner)
 		return false;
 	}
 	uint64_t *keep = s->recorded;
-	uint32_t serial = s->serial;
-	*s = (struct ty_slot){ .owner = owner, .serial = serial, .watch = w, .recorded = keep,
+	*s = (struct ty_slot){ .owner = owner, .watch = w, .recorded = keep,
 			       .process = TY_NONE, .thread = TY_NONE };
 	g->active[g->actives++] = slot;
 	w->slots++;
@@ -66,8 +65,9 @@ void ty_slot_register(struct ty_recorder *r, uint16_t slot)
  * ever have named its path. */
 static void open_now(struct ty_recorder *r, const struct ty_slot *s, struct ty_thread *t, struct ty_thread_info *info)
 {
+	/* pairs with publish() in preload/wait.c, as does the fence below */
 	uint32_t seq = atomic_load_explicit(&t->wait_seq, memory_order_acquire);
-	uint32_t op = atomic_load_explicit(&t->wait_op, memory_order_relaxed);
+	uint32_t word = atomic_load_explicit(&t->wait_op, memory_order_relaxed), op = ty_wait_word_op(word);
 	uint64_t begin = atomic_load_explicit(&t->wait_begin, memory_order_relaxed);
 	uint64_t path = atomic_load_explicit(&t->wait_path, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
@@ -114,8 +114,9 @@ void ty_slot_open_wait(struct ty_recorder *r, uint16_t slot, uint64_t end, bool 
 {
 	struct ty_slot *s = &r->reg.slot[slot];
 	struct ty_thread *t = ty_arena_thread(r->arena.a, slot);
+	/* pairs with publish() in preload/wait.c, as does the fence below */
 	uint32_t seq = atomic_load_explicit(&t->wait_seq, memory_order_acquire);
-	uint32_t op = atomic_load_explicit(&t->wait_op, memory_order_relaxed);
+	uint32_t word = atomic_load_explicit(&t->wait_op, memory_order_relaxed), op = ty_wait_word_op(word);
 	struct ty_ev ev = {
 		.begin = atomic_load_explicit(&t->wait_begin, memory_order_relaxed),
 		.object = atomic_load_explicit(&t->wait_object, memory_order_relaxed),
@@ -124,6 +125,7 @@ void ty_slot_open_wait(struct ty_recorder *r, uint16_t slot, uint64_t end, bool 
 		.thread = s->thread,
 		.op = (uint16_t)op,
 		.kind = TY_EV_OPEN,
+		.flags = (uint16_t)ty_wait_word_flags(word),
 		.cls = (uint8_t)ty_op_class((uint16_t)op),
 	};
 	uint64_t path = atomic_load_explicit(&t->wait_path, memory_order_relaxed);
@@ -134,6 +136,8 @@ void ty_slot_open_wait(struct ty_recorder *r, uint16_t slot, uint64_t end, bool 
 		return;
 	if (killed)
 		r->reg.process[s->process]->info.ended_waiting = true;
+	if (ev.flags & TY_F_SHARED)
+		ev.object = ty_shared_object(r, r->reg.process[s->process], ev.object);
 	ty_event_add(r, slot, &ev, path, path >> 63 ? 0 : TY_F_NO_PATH);
 }
 
@@ -147,7 +151,11 @@ void ty_slot_finish(struct ty_recorder *r, uint16_t slot)
 	uint64_t end = died ? s->watch->died : ty_now();
 	if (s->registered) {
 		ty_sample_slot(r, slot);
-		ty_slot_open_wait(r, slot, end, died);
+		/* Threads of a killed process are gone from /proc before it is dead.  One
+		 * that ends by itself, even cancelled in a wait, says so. */
+		/* pairs with the release of end_here() in preload/thread.c */
+		bool said = atomic_load_explicit(&t->state, memory_order_acquire) == TY_THREAD_ENDED;
+		ty_slot_open_wait(r, slot, end, died || (!said && !g->process[s->process]->replaced));
 		ty_thread_store(r, slot, end);
 		g->ring_lost += atomic_load_explicit(&t->loss[TY_LOSS_RING_FULL], memory_order_relaxed);
 		struct ty_rproc *p = g->process[s->process];
@@ -163,12 +171,10 @@ void ty_slot_finish(struct ty_recorder *r, uint16_t slot)
 			g->active[i] = g->active[--g->actives];
 			break;
 		}
-	uint32_t serial = s->serial + 1;
-	*s = (struct ty_slot){ .serial = serial, .recorded = s->recorded, .watch = NULL };
+	*s = (struct ty_slot){ .recorded = s->recorded, .watch = NULL };
 	/* All but the owner is zero before the slot is free (the claim's acquire
 	 * pairs with the release below). */
 	memset((char *)t + sizeof t->owner, 0, sizeof *t - sizeof t->owner);
-	t->serial = serial;
 	atomic_store_explicit(&t->wait_op, UINT32_MAX, memory_order_relaxed);
 	atomic_store_explicit(&t->owner, 0, memory_order_release);
 	if (slot < g->hint)

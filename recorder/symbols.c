@@ -12,6 +12,7 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 
 enum { MAX_INLINE = 64 };
 
-struct function {
+struct span {
 	uint64_t lo, hi;
 	uint64_t top; /* largest hi of this and all before it */
 	const char *name;
@@ -38,8 +39,8 @@ struct ty_symbols {
 	Dwfl_Module *mod;
 	uint64_t bias; /* libdwfl's address of ELF address 0 */
 	uint64_t dwarf_bias;
-	struct function *fn;
-	size_t count;
+	struct span *fn, *var; /* functions, and variables once asked for */
+	size_t count, vars;
 	struct ty_srcline *src; /* NULL: no DWARF */
 	void *names;            /* tree of struct name */
 };
@@ -150,7 +151,7 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 
 static int by_address(const void *a, const void *b)
 {
-	const struct function *x = a, *y = b;
+	const struct span *x = a, *y = b;
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
 	if (x->hi != y->hi)
@@ -160,31 +161,42 @@ static int by_address(const void *a, const void *b)
 	return -strcmp(x->name, y->name);
 }
 
-static void list_functions(struct ty_symbols *s)
+static bool is_function(int type)
+{
+	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+static bool is_variable(int type)
+{
+	return type == STT_OBJECT;
+}
+
+/* Symbols of some types by address. */
+static struct span *list_spans(const struct ty_symbols *s, bool (*wanted)(int type), size_t *count)
 {
 	int n = dwfl_module_getsymtab(s->mod);
-	if (n <= 0 || !(s->fn = calloc((size_t)n, sizeof *s->fn)))
-		return;
-	for (int i = 0; i < n; i++) {
+	struct span *list = n > 0 ? calloc((size_t)n, sizeof *list) : NULL;
+	*count = 0;
+	for (int i = 0; list && i < n; i++) {
 		GElf_Sym sym;
 		GElf_Addr addr;
 		GElf_Word shndx;
 		const char *name = dwfl_module_getsym_info(s->mod, i, &sym, &addr, &shndx, NULL, NULL);
-		int type = GELF_ST_TYPE(sym.st_info);
 		if (!name || !*name || !sym.st_size || shndx == SHN_UNDEF || shndx == SHN_ABS ||
-		    (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE))
+		    !wanted(GELF_ST_TYPE(sym.st_info)))
 			continue;
 		uint64_t lo = addr - s->bias;
-		s->fn[s->count++] = (struct function){ .lo = lo,
-						       .hi = lo + sym.st_size,
-						       .name = name,
-						       .rank = rank_of(&sym, name),
-						       .local = GELF_ST_BIND(sym.st_info) == STB_LOCAL };
+		list[(*count)++] = (struct span){ .lo = lo,
+						  .hi = lo + sym.st_size,
+						  .name = name,
+						  .rank = rank_of(&sym, name),
+						  .local = GELF_ST_BIND(sym.st_info) == STB_LOCAL };
 	}
-	if (s->count)
-		qsort(s->fn, s->count, sizeof *s->fn, by_address);
-	for (size_t i = 0; i < s->count; i++)
-		s->fn[i].top = i && s->fn[i - 1].top > s->fn[i].hi ? s->fn[i - 1].top : s->fn[i].hi;
+	if (*count)
+		qsort(list, *count, sizeof *list, by_address);
+	for (size_t i = 0; i < *count; i++)
+		list[i].top = i && list[i - 1].top > list[i].hi ? list[i - 1].top : list[i].hi;
+	return list;
 }
 
 static struct ty_symbols *symbols_of(struct ty_elf *e)
@@ -212,7 +224,7 @@ static void prepare(struct ty_elf *e, struct ty_symbols *s)
 	if (!dwfl_module_getelf(s->mod, &bias))
 		return;
 	s->bias = bias;
-	list_functions(s);
+	s->fn = list_spans(s, is_function, &s->count);
 	Dwarf_Addr dwarf_bias;
 	Dwarf *dwarf = dwfl_module_getdwarf(s->mod, &dwarf_bias);
 	if (dwarf) {
@@ -221,32 +233,41 @@ static void prepare(struct ty_elf *e, struct ty_symbols *s)
 	}
 }
 
-static const struct function *function_at(const struct ty_symbols *s, uint64_t vaddr)
+static const struct span *span_at(const struct span *list, size_t count, uint64_t vaddr)
 {
-	size_t lo = 0, hi = s->count;
+	size_t lo = 0, hi = count;
 	while (lo < hi) {
 		size_t m = lo + (hi - lo) / 2;
-		if (s->fn[m].lo <= vaddr)
+		if (list[m].lo <= vaddr)
 			lo = m + 1;
 		else
 			hi = m;
 	}
-	while (lo-- > 0 && s->fn[lo].top > vaddr)
-		if (s->fn[lo].hi > vaddr)
-			return &s->fn[lo];
+	while (lo-- > 0 && list[lo].top > vaddr)
+		if (list[lo].hi > vaddr)
+			return &list[lo];
 	return NULL;
+}
+
+/* The file's symbols, read at the first use; NULL: none, or the file was overwritten. */
+static struct ty_symbols *usable(struct ty_elf *e)
+{
+	struct ty_symbols *s = symbols_of(e);
+	if (!s || (s->ready ? !s->mod : ty_elf_changed(e)))
+		return NULL;
+	if (!s->ready)
+		prepare(e, s);
+	return s;
 }
 
 int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_symbol *out, size_t max)
 {
-	struct ty_symbols *s = symbols_of(e);
+	struct ty_symbols *s = max ? usable(e) : NULL;
 	struct ty_src src[MAX_INLINE];
-	if (!s || !max || (s->ready ? !s->mod : ty_elf_changed(e)))
+	if (!s)
 		return 0;
-	if (!s->ready)
-		prepare(e, s);
 	uint64_t addr = exact ? vaddr : vaddr - 1;
-	const struct function *f = function_at(s, addr);
+	const struct span *f = span_at(s->fn, s->count, addr);
 	int n = s->src ? ty_srcline_at(s->src, addr + s->bias - s->dwarf_bias, src,
 				       max < MAX_INLINE ? max : MAX_INLINE) :
 			 0;
@@ -270,6 +291,36 @@ int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_sy
 	return n;
 }
 
+static struct ty_symbols *with_variables(struct ty_elf *e)
+{
+	struct ty_symbols *s = usable(e);
+	if (!s || !s->mod)
+		return NULL;
+	if (!s->var)
+		s->var = list_spans(s, is_variable, &s->vars);
+	return s;
+}
+
+void ty_symbols_variables(struct ty_elf *e, ty_variable_cb *cb, void *arg)
+{
+	struct ty_symbols *s = with_variables(e);
+	for (size_t i = 0; s && i < s->vars; i++)
+		cb(arg, readable(s, s->var[i].name), s->var[i].lo, s->var[i].hi - s->var[i].lo);
+}
+
+bool ty_symbols_variable_at(struct ty_elf *e, uint64_t vaddr, char *buf, size_t size)
+{
+	struct ty_symbols *s = with_variables(e);
+	const struct span *v = s ? span_at(s->var, s->vars, vaddr) : NULL;
+	if (!v)
+		return false;
+	if (vaddr > v->lo)
+		snprintf(buf, size, "%s+0x%" PRIx64, readable(s, v->name), vaddr - v->lo);
+	else
+		snprintf(buf, size, "%s", readable(s, v->name));
+	return true;
+}
+
 void ty_symbols_debuginfod(struct ty_elf *e, bool on)
 {
 	struct ty_symbols *s = symbols_of(e);
@@ -285,5 +336,6 @@ void ty_symbols_free(struct ty_symbols *s)
 	dwfl_end(s->dwfl);
 	tdestroy(s->names, free_name);
 	free(s->fn);
+	free(s->var);
 	free(s);
 }

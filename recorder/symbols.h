@@ -24,6 +24,13 @@ struct ty_elf_symbol {
  * tables. */
 int ty_symbols_at(struct ty_elf *e, uint64_t vaddr, bool exact, struct ty_elf_symbol *out, size_t max);
 
+/* Calls cb for each variable with a name and a size: its readable name, ELF address
+ * and size.  A variable with several names comes several times. */
+typedef void ty_variable_cb(void *arg, const char *name, uint64_t vaddr, uint64_t size);
+void ty_symbols_variables(struct ty_elf *e, ty_variable_cb *cb, void *arg);
+/* "lock", or "table+0x28": the variable that holds the ELF address.  False: none. */
+bool ty_symbols_variable_at(struct ty_elf *e, uint64_t vaddr, char *buf, size_t size);
+
 /* Also ask the debuginfod servers of $DEBUGINFOD_URLS, which may take minutes.
  * Only before the first ty_symbols_at of e. */
 void ty_symbols_debuginfod(struct ty_elf *e, bool on);

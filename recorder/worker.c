@@ -21,15 +21,16 @@
 
 #define CHECKS_MAX 1024u /* stacks waiting; more are skipped and counted */
 
-enum kind { BUILD, MAP, CHECK };
+enum kind { BUILD, CHECK, MATCH };
 
 struct job {
 	struct job *next;
 	enum kind kind;
 	uint32_t module, pid;
 	struct ty_module_id id;
-	uint64_t image, gen, start, end, base;
+	uint64_t start;
 	struct ty_stack *stack;
+	struct ty_match *match;
 	char *root;
 	char path[];
 };
@@ -48,6 +49,7 @@ struct ty_worker {
 	struct ty_elf **elf; /* by module */
 	size_t elfs;
 	struct ty_selfcheck *check;
+	struct ty_matcher *matcher; /* set before the first job */
 };
 
 static struct job *new_job(enum kind kind, const char *path)
@@ -70,7 +72,7 @@ static void push(struct ty_worker *w, struct job *j)
 }
 
 void ty_worker_build(struct ty_worker *w, uint32_t module, const struct ty_module_id *id, const char *path,
-		     const char *root, uint32_t pid, uint64_t start, uint64_t end)
+		     const char *root, uint32_t pid, uint64_t start)
 {
 	struct job *j = new_job(BUILD, path);
 	if (!j)
@@ -79,24 +81,31 @@ void ty_worker_build(struct ty_worker *w, uint32_t module, const struct ty_modul
 	j->id = *id;
 	j->pid = pid;
 	j->start = start;
-	j->end = end;
 	j->root = strdup(root);
 	push(w, j);
 }
 
-void ty_worker_map(struct ty_worker *w, uint64_t image, uint64_t gen, uint64_t start, uint64_t end, uint64_t base,
-		   uint32_t module)
+void ty_worker_orders(struct ty_worker *w, struct ty_matcher *m)
 {
-	struct job *j = new_job(MAP, NULL);
-	if (!j)
+	w->matcher = m;
+}
+
+void ty_worker_match(struct ty_worker *w, struct ty_match *p)
+{
+	struct job *j = new_job(MATCH, NULL);
+	if (!j) {
+		free(p);
 		return;
-	j->module = module;
-	j->image = image;
-	j->gen = gen;
-	j->start = start;
-	j->end = end;
-	j->base = base;
+	}
+	j->match = p;
 	push(w, j);
+}
+
+void ty_stack_free(struct ty_stack *s)
+{
+	if (s)
+		free(s->range);
+	free(s);
 }
 
 void ty_worker_check(struct ty_worker *w, struct ty_stack *s)
@@ -111,7 +120,7 @@ void ty_worker_check(struct ty_worker *w, struct ty_stack *s)
 		w->checks.skipped++;
 		w->checks_queued -= !full;
 		pthread_mutex_unlock(&w->lock);
-		free(s);
+		ty_stack_free(s);
 		return;
 	}
 	j->stack = s;
@@ -194,6 +203,8 @@ static void build(struct ty_worker *w, const struct job *j)
 	if (open_module(j, &b->elf, b->err) == 0) {
 		ty_coverage_imports(b->elf, j->path, &b->imports);
 		keep(w, j->module, b->elf);
+		if (w->matcher)
+			b->variables = ty_matcher_variables(w->matcher, b->elf, &b->variable);
 		ty_rows_build(b->elf, &b->rows, &b->bytes, b->err);
 	}
 	pthread_mutex_lock(&w->lock);
@@ -205,26 +216,34 @@ static void build(struct ty_worker *w, const struct job *j)
 		return; /* the counter is full: it is readable anyway */
 }
 
+static int compare(struct ty_worker *w, const struct ty_stack *s)
+{
+	if (!w->check && ty_selfcheck_new(&w->check) < 0)
+		return TY_CHECK_SKIPPED;
+	struct ty_mapping *map = malloc((s->ranges + 1) * sizeof *map);
+	if (!map)
+		return TY_CHECK_SKIPPED;
+	size_t n = 0;
+	for (size_t i = 0; i < s->ranges; i++) {
+		const struct ty_range *g = &s->range[i];
+		if (g->module < w->elfs && w->elf[g->module])
+			map[n++] = (struct ty_mapping){ g->start, g->end, g->base, w->elf[g->module] };
+	}
+	int rc = ty_selfcheck_run(w->check, map, n, s->pc, s->sp, s->bp, s->data, s->total, s->frame, s->frames,
+				  s->flags);
+	free(map);
+	return rc;
+}
+
 static void check(struct ty_worker *w, struct ty_stack *s)
 {
-	int rc = TY_CHECK_SKIPPED;
-	if (w->check && s->frames)
-		rc = ty_selfcheck_run(w->check, s->image, s->gen, s->pc, s->sp, s->bp, s->data, s->total, s->frame,
-				      s->frames, s->flags);
-	free(s);
+	int rc = s->frames ? compare(w, s) : TY_CHECK_SKIPPED;
+	ty_stack_free(s);
 	pthread_mutex_lock(&w->lock);
 	w->checks_queued--;
 	++*(rc == TY_CHECK_AGREE ? &w->checks.agree : rc == TY_CHECK_SHORTER ? &w->checks.shorter :
 	    rc == TY_CHECK_DIFFER ? &w->checks.differ : &w->checks.skipped);
 	pthread_mutex_unlock(&w->lock);
-}
-
-static void map(struct ty_worker *w, const struct job *j)
-{
-	if (!w->check && ty_selfcheck_new(&w->check) < 0)
-		return;
-	if (j->module < w->elfs && w->elf[j->module])
-		ty_selfcheck_map(w->check, j->image, j->gen, j->start, j->end, j->base, w->elf[j->module]);
 }
 
 static void *run(void *arg)
@@ -242,10 +261,11 @@ static void *run(void *arg)
 			return NULL;
 		if (j->kind == BUILD)
 			build(w, j);
-		else if (j->kind == MAP)
-			map(w, j);
+		else if (j->kind == MATCH)
+			ty_matcher_path(w->matcher, w->elf, w->elfs, j->match);
 		else
 			check(w, j->stack);
+		free(j->match);
 		free(j->root);
 		free(j);
 	}
@@ -289,7 +309,9 @@ void ty_worker_free(struct ty_worker *w)
 	for (struct ty_built *b; (b = ty_worker_answer(w)); free(b)) {
 		ty_elf_close(b->elf);
 		free(b->rows);
+		free(b->variable);
 	}
+	ty_matcher_free(w->matcher);
 	if (w->check)
 		ty_selfcheck_free(w->check);
 	free(w->elf);

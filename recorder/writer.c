@@ -374,6 +374,7 @@ int ty_writer_start(struct ty_writer **ret, const char *path, const struct ty_se
 	w->path = strdup(path);
 	w->at = calloc(TY_THREADS, sizeof *w->at);
 	int rc = w->path && w->at ? ty_store_create(&w->store, path, err) : ty_err(err, -ENOMEM, "out of memory");
+	bool created = rc == 0;
 	if (rc == 0)
 		rc = ty_store_put_ops(w->store, err);
 	/* the transaction belongs to the thread that began it: end ours */
@@ -383,6 +384,8 @@ int ty_writer_start(struct ty_writer **ret, const char *path, const struct ty_se
 		rc = ty_err(err, -EAGAIN, "cannot start the writer's thread");
 	if (rc < 0) {
 		ty_writer_close(w);
+		if (created)
+			ty_store_remove(path);
 		return rc;
 	}
 	*ret = w;

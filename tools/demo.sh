@@ -1,11 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # make demo: records the order service of examples/orders under load, prints the
-# report and what to look at.  Leaves the store behind for looking around.
+# report and what to look at.  Leaves the store in $B/demo for looking around, until
+# the next demo or `make clean`.
 set -u
 B=${B:-build}
 SECONDS_OF_LOAD=${SECONDS_OF_LOAD:-8}
-D=$(mktemp -d "${TMPDIR:-/tmp}/tarry-demo.XXXXXX") || exit 1
+D=$B/demo
+rm -rf "$D"
+mkdir -p "$D" || exit 1
 S=$D/orders.tarry
 
 echo "== $B/tarry record -o $S -- $B/orders --seconds $SECONDS_OF_LOAD --connections 16 --truth $D/truth.json"

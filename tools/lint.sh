@@ -23,10 +23,10 @@ if have cppcheck; then
 	cppcheck -q --error-exitcode=1 --enable=warning,performance,portability --inline-suppr --std=c11 \
 		--suppress=missingIncludeSystem -Iinclude -I. -D_GNU_SOURCE -D__x86_64__ -DTY_VERSION='""' \
 		--library=tools/cppcheck.cfg \
-		common recorder analyze cli || rc=1
+		common recorder analyze experiment cli || rc=1
 fi
 if have codespell; then
-	codespell -q 3 -S ./build,./build-*,./.git -L ist,wit,atleast,tha,bu || rc=1
+	codespell -q 3 -S ./build,./build-*,./.git -L ist,wit,atleast,tha,bu,smove || rc=1
 fi
 for f in tools/*.sh tests/*.sh tests/*/*.sh .ci/run; do
 	[ -f "$f" ] || continue

@@ -19,6 +19,7 @@ struct client {
 	pthread_t thread;
 	int fd;
 	const struct load_plan *plan;
+	FILE *latencies; /* of all clients, NULL: not asked for */
 	uint64_t deadline, random;
 	struct load_result r;
 };
@@ -77,6 +78,8 @@ static bool one_order(struct client *c)
 	c->r.hist[hist_slot(ns)]++;
 	if (ns > c->r.max_ns)
 		c->r.max_ns = ns;
+	if (c->latencies)
+		fprintf(c->latencies, "%llu\n", (unsigned long long)ns);
 	return line[0] == 'O' && line[1] == 'K';
 }
 
@@ -123,11 +126,17 @@ int load_run(const struct load_plan *plan, struct load_result *r)
 	struct client *all = calloc(plan->connections, sizeof *all);
 	uint64_t from = now_ns();
 	int failed = 0;
+	FILE *latencies = plan->latencies ? fopen(plan->latencies, "w") : NULL;
 	if (!all)
 		return -1;
+	if (plan->latencies && !latencies) {
+		perror(plan->latencies);
+		exit(1);
+	}
 	for (unsigned i = 0; i < plan->connections; i++) {
 		struct client *c = &all[i];
 		c->plan = plan;
+		c->latencies = latencies;
 		c->deadline = from + (uint64_t)(plan->seconds * 1e9);
 		c->random = rnd_seed(plan->seed, (1u << 21) + i);
 		c->fd = dial(plan->port);
@@ -148,5 +157,7 @@ int load_run(const struct load_plan *plan, struct load_result *r)
 	}
 	r->elapsed_ns = now_ns() - from;
 	free(all);
+	if (latencies && fclose(latencies) != 0)
+		failed = 1;
 	return failed ? -1 : 0;
 }

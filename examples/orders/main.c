@@ -40,6 +40,7 @@ static void usage(FILE *f)
 		   "       orders --serve PORT [--seed S] [--truth FILE] [--dir DIR]      until SIGTERM or SIGINT\n"
 		   "       orders --load PORT [--seconds S | --requests N] [--connections N] [--seed S] [--truth FILE]\n"
 		   "  --requests N   each connection sends exactly N orders\n"
+		   "  --latencies FILE   each order's latency as the client saw it, in ns, one a line\n"
 		   "  --slots N      payments at a time (default 5)\n"
 		   "  --dir DIR      where the write-ahead log lies (default $TMPDIR or /tmp; removed at once)\n"
 		   "  --truth FILE   what the program measured about itself, as JSON (- for standard output)\n");
@@ -61,7 +62,7 @@ static void parse_options(int argc, char **argv, struct options *o)
 	static const struct option names[] = {
 		{"serve", 1, 0, 'S'}, {"load", 1, 0, 'L'}, {"seconds", 1, 0, 's'}, {"requests", 1, 0, 'r'},
 		{"connections", 1, 0, 'c'}, {"seed", 1, 0, 'e'}, {"truth", 1, 0, 't'}, {"dir", 1, 0, 'd'},
-		{"slots", 1, 0, 'l'}, {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
+		{"slots", 1, 0, 'l'}, {"latencies", 1, 0, 'a'}, {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
 	for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
 		switch (c) {
 		case 'S': o->mode = SERVE; o->plan.port = (unsigned)number(optarg, 0, 65535); break;
@@ -72,6 +73,7 @@ static void parse_options(int argc, char **argv, struct options *o)
 		case 'e': o->plan.seed = (uint64_t)number(optarg, 0, 1e15); break;
 		case 'l': o->slots = (unsigned)number(optarg, 1, 1e6); break;
 		case 't': o->truth = optarg; break;
+		case 'a': o->plan.latencies = optarg; break;
 		case 'd': o->dir = optarg; break;
 		case 'h': usage(stdout); exit(0);
 		default: usage(stderr); exit(2);

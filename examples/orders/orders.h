@@ -115,6 +115,7 @@ struct load_plan {
 	double seconds;
 	uint64_t requests; /* per connection; 0: until the time is over */
 	uint64_t seed;
+	const char *latencies; /* file for each latency in ns, one a line; NULL: none */
 };
 int load_run(const struct load_plan *plan, struct load_result *r); /* 0 or -1 */
 uint64_t load_quantile(const struct load_result *r, double q);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The arena: the memory shared by the traced processes and one recorder, and
- * the rings in it.  All atomics of the traced side and of the drain live in
- * this file; each names its partner.
+ * the rings in it.  All atomics that the traced side shares with the recorder
+ * live in this file and in order.h; each names its partner.
  *
  * The recorder creates a memfd, so nothing is left behind after kill -9 and a
  * small /dev/shm does not matter.  Processes find it by the environment
@@ -12,7 +12,7 @@
  * (fallocate) before anybody hears of it, so a host never faults on memory
  * that is not there and an mlockall() pins only what exists.
  *
- *   0            struct ty_arena (header, ready queue, hash tables, modules)
+ *   0            struct ty_arena (header, ready queue, hash tables, modules, orders)
  *   threads_off  struct ty_thread [TY_THREADS]
  *   chunk_off    chunks of TY_CHUNK bytes: rings, and row tables in runs of chunks
  *
@@ -29,9 +29,10 @@
 #include <stdint.h>
 #include "tarry/event.h"
 #include "tarry/ops.h"
+#include "tarry/order.h"
 
 #define TY_MAGIC 0x0a59525241540aULL /* "\nTARRY\n" */
-#define TY_ABI 1u /* bump with any change of event.h, rows.h or this file */
+#define TY_ABI 3u /* bump with any change of event.h, rows.h, order.h or this file */
 #define TY_ENV_ARENA "TARRY_ARENA"
 #define TY_ENV_STORE "TARRY_STORE"
 #define TY_ENV_CONFIG "TARRY_CONFIG"
@@ -70,7 +71,7 @@ struct ty_conf {
 	uint32_t children;     /* 0: only the process `first_pid` records */
 	uint32_t start_wait_ms; /* how long a starting process waits for its rows, 0..2000 */
 	int32_t first_pid;     /* (R) set before the command is exec'd; 0: not known */
-	uint32_t pad;
+	uint32_t capture_bytes; /* of what is received, 0..TY_BYTES_MAX; 0: nothing is captured at all */
 	char only[64];         /* base name of the only executable to record; "" for all */
 };
 
@@ -85,11 +86,10 @@ enum ty_module_state { TY_MODULE_NONE, TY_MODULE_READY, TY_MODULE_NO_ROWS };
 
 struct ty_thread {
 	/* (T) claim by CAS 0 -> pid << 32 | tid, acquire; pairs with the recorder's
-	 * release store of 0 in recycling.  tid TY_TID_STARTING between
-	 * pthread_create and the first instruction of the new thread. */
+	 * release store of 0 in recycling. */
 	_Atomic uint64_t owner;
 	_Atomic uint32_t state;      /* (T) enum ty_thread_state, release; recorder acquires */
-	uint32_t serial;             /* (R) incarnation; changes at recycling */
+	uint32_t pad0;
 	uint64_t image;              /* (T) before state LIVE */
 	uint64_t birth;              /* (T) ns, before state LIVE */
 	/* ring: first chunk + 1; (T) release, pairs with the drain's acquire */
@@ -98,16 +98,28 @@ struct ty_thread {
 	/* The wait in progress.  (T) odd seq while being changed, relaxed stores
 	 * inside, release at both ends; readers (live view, recorder after death)
 	 * acquire and retry or, when the thread is dead, take an even seq as is.
-	 * op == UINT32_MAX: not waiting. */
+	 * wait_op: ty_wait_word(); UINT32_MAX: not waiting. */
 	_Atomic uint32_t wait_seq;
 	_Atomic uint32_t wait_op;
 	_Atomic uint64_t wait_begin, wait_object, wait_path, wait_aux;
-	uint64_t lo, hi;             /* (T) stack bounds, 0 if unknown */
 	_Atomic uint64_t loss[TY_LOSS_COUNT]; /* (T) relaxed, single writer */
 	_Atomic uint64_t fast[TY_OP_COUNT];   /* (T) relaxed, single writer: calls that were not recorded as events */
 } __attribute__((aligned(64)));
 enum ty_thread_state { TY_THREAD_FREE, TY_THREAD_LIVE, TY_THREAD_ENDED };
-#define TY_TID_STARTING 0xffffffffu
+
+/* What wait_op holds: the op, and whether the object says it is process-shared. */
+static inline uint32_t ty_wait_word(uint32_t op, unsigned flags)
+{
+	return op | (uint32_t)(flags & TY_F_SHARED) << 16;
+}
+static inline uint32_t ty_wait_word_op(uint32_t word)
+{
+	return word == UINT32_MAX ? word : word & 0xffff;
+}
+static inline unsigned ty_wait_word_flags(uint32_t word)
+{
+	return word == UINT32_MAX ? 0 : word >> 16 & TY_F_SHARED;
+}
 
 /* A ring is a chain of chunks, one producer, one consumer (the drain). */
 struct ty_chunk {
@@ -139,6 +151,7 @@ struct ty_arena {
 	uint64_t threads_off, chunk_off;
 	struct ty_conf conf;
 	_Atomic uint32_t enabled;      /* (R, ctl) 1: record.  relaxed both sides: a switch needs no order */
+	_Atomic uint32_t orders_native; /* (ctl) 1: new waits are libc's own.  relaxed both sides, likewise */
 	_Atomic uint32_t closed;       /* (R) 1: recorder has ended, for readers; it clears `enabled` for the library */
 	_Atomic uint64_t heartbeat;    /* (R) CLOCK_MONOTONIC ns of the last drain, relaxed */
 	_Atomic uint32_t module_count; /* (R) release after module[i] is filled; (T) acquire */
@@ -162,6 +175,7 @@ struct ty_arena {
 	_Atomic uint64_t known[TY_KNOWN];
 	_Atomic uint32_t known_count;  /* (T) relaxed add; (R) clears with the table */
 	struct ty_module module[TY_MODULES];
+	struct ty_orders orders;
 };
 
 /* Differs between builds whose tables or layouts differ. */
@@ -172,6 +186,8 @@ static inline uint32_t ty_fingerprint(void)
 #define TY_W(ret, name, ver, need, cls, body, params, args, obj, try) #name ";"
 #define TY_SYS(id, name, cls) name ";"
 #include "tarry/wrap.def"
+#define TY_ORDER(name, what) #name ";"
+#include "tarry/orders.def"
 		;
 	for (size_t i = 0; i < sizeof names; i++)
 		h = (h ^ (uint8_t)names[i]) * 16777619u;
@@ -258,12 +274,18 @@ static inline void *ty_ring_reserve(struct ty_arena *a, struct ty_thread *t, str
 	return (char *)ty_arena_chunk(a, c->chunk - 1)->data + c->pos;
 }
 
-/* Publishes what was written into the room just reserved.  The cursor is empty
- * when a signal handler forked between the two and the child came back here:
- * the room belongs to the parent. */
-static inline void ty_ring_commit(struct ty_arena *a, struct ty_cursor *c, uint32_t bytes)
+/* Is `at` the room that the cursor would commit? */
+static inline int ty_ring_is_room(struct ty_arena *a, const struct ty_cursor *c, const void *at)
 {
-	if (c->chunk == 0)
+	return c->chunk && at == (const char *)ty_arena_chunk(a, c->chunk - 1)->data + c->pos;
+}
+
+/* Publishes what was written into `at`, the room just reserved.  Not when the
+ * cursor stands elsewhere now: a signal handler forked between the two and this
+ * is the child, whose ring is another one; the room is its parent's. */
+static inline void ty_ring_commit(struct ty_arena *a, struct ty_cursor *c, const void *at, uint32_t bytes)
+{
+	if (!ty_ring_is_room(a, c, at))
 		return;
 	c->pos += bytes;
 	atomic_store_explicit(&ty_arena_chunk(a, c->chunk - 1)->committed, c->pos, memory_order_release);
@@ -287,7 +309,8 @@ static inline uint32_t ty_waited_key(uint64_t object, int shared)
 _Static_assert(offsetof(struct ty_arena, refused) == 32 && offsetof(struct ty_arena, reserve) == 56,
 	       "the first 64 bytes are the same in every version");
 _Static_assert(sizeof(struct ty_chunk) == 64, "header of a chunk is one cache line");
-_Static_assert(sizeof(struct ty_arena) + TY_THREADS * sizeof(struct ty_thread) <= 8u << 20,
-	       "the control part fits 8 MiB");
+_Static_assert(offsetof(struct ty_arena, orders_native) < 4096, "the library maps the first page apart");
+_Static_assert(sizeof(struct ty_arena) + TY_THREADS * sizeof(struct ty_thread) <= 10u << 20,
+	       "the control part fits 10 MiB");
 
 #endif

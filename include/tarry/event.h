@@ -2,7 +2,9 @@
  *
  * THE format of what a traced thread pushes into its ring.  Who may include
  * it: preload/ (writes) and recorder/ (reads).  The store has a format of its
- * own (common/store.h); nothing on disk depends on this file.
+ * own (common/store.h), which takes over from here what describes a call: flags,
+ * aux, TY_FD_*, enum ty_mark and ty_session_state.  For these readers include it,
+ * too, and who gives one of them another meaning bumps TY_STORE_FORMAT.
  *
  * A record is a whole number of 8-byte words, host byte order, and never
  * straddles two chunks.  Word 0 of every record:
@@ -32,6 +34,7 @@ enum ty_rec {
 	TY_REC_GEN,     /* struct ty_rec_gen: dlclose in this process; modules after it are looked up anew */
 	TY_REC_STACK,   /* struct ty_rec_stack: a piece of a stack for the self-check */
 	TY_REC_MARK,    /* struct ty_rec_mark: tarry_request_* called by the application */
+	TY_REC_BYTES,   /* struct ty_rec_bytes: right after the WAIT of a receive or send, if they are captured */
 	TY_REC_COUNT
 };
 
@@ -69,10 +72,12 @@ struct ty_rec_wait {
  *   COND: address of the mutex      FUTEX: futex op << 32 | (uint32_t)val
  *   IO classes: bytes, or what the call returned; 0 on failure (err says why)
  *   ACCEPT DUP: the new descriptor  CLOSE of a range: object is TY_FD_RANGE(first, last)
- *   WAKE futex: number of waiters to wake      YIELD SLEEP: 0 */
+ *   SIGNAL: its number    WAKE futex: number of waiters to wake      YIELD SLEEP: 0 */
 
 #define TY_FD_NONE UINT64_MAX
 #define TY_FD_RANGE(a, b) ((uint64_t)1 << 63 | (uint64_t)(uint32_t)(a) << 31 | ((uint32_t)(b) & 0x7fffffff))
+/* of close_range: with CLOSE_RANGE_CLOEXEC it closes nothing yet */
+#define TY_FD_CLOSED(a, b, flags) ((flags) & 4 ? TY_FD_NONE : TY_FD_RANGE(a, b))
 
 /* Path id: a 64-bit mix of the image id, the module generation, the frames and
  * the TY_F_PARTIAL flags (so it means one list of modules and offsets; see
@@ -124,7 +129,7 @@ struct ty_rec_process {
 	uint64_t foreign; /* wrapped names whose default symbol is not ours: calls pass us by (count) */
 	char exe[];     /* NUL-terminated path of the executable; empty for a fork */
 };
-enum { TY_P_FORK = 1, TY_P_EXEC = 2, TY_P_SECURE = 4 };
+enum { TY_P_FORK = 1, TY_P_EXEC = 2 };
 
 struct ty_rec_gen {
 	uint64_t w0;
@@ -150,9 +155,31 @@ struct ty_rec_mark {
 	uint64_t id;    /* request id given by the application */
 	char cls[32];   /* class, NUL-padded */
 };
-enum ty_mark { TY_MARK_BEGIN = 1, TY_MARK_END, TY_MARK_PAUSE, TY_MARK_RESUME };
+enum ty_mark {
+	TY_MARK_BEGIN = 1, TY_MARK_END, TY_MARK_PAUSE, TY_MARK_RESUME, /* the application's; the only ones in a ring */
+	TY_MARK_CLASS, /* store only: object is the descriptor, aux the label of the request received on it */
+	TY_MARK_STATE, /* store only: object is the descriptor, aux what the reply says: enum ty_session_state */
+};
+enum ty_session_state { TY_SESSION_IDLE, TY_SESSION_IN_TRANSACTION, TY_SESSION_FAILED };
+
+/* What a call received or sent, as little of it as tells the kind of request
+ * (capture_bytes).  The recorder makes labels of it and drops it.
+ *   received: data holds the first min(length, capture_bytes) bytes
+ *   sent:     the first half of data holds the first bytes, the second half the
+ *             last, min(length, half) of each; the last are missing with NO_TAIL
+ * What is not used is zero. */
+#define TY_BYTES_MAX 32
+struct ty_rec_bytes {
+	uint64_t w0;     /* op: as the WAIT's; flags: enum below */
+	uint64_t begin, end; /* as the WAIT's */
+	uint64_t object; /* descriptor */
+	uint64_t length; /* of what was received or sent */
+	uint8_t data[TY_BYTES_MAX];
+};
+enum { TY_BYTES_SENT = 1, TY_BYTES_NO_TAIL = 2 };
 
 _Static_assert(sizeof(struct ty_rec_wait) == 48, "the hot record is six words");
+_Static_assert(sizeof(struct ty_rec_bytes) % 8 == 0, "records are whole words");
 _Static_assert(sizeof(struct ty_module_id) == 24, "fixed width");
 
 #endif

@@ -5,11 +5,14 @@
  *   cond_waiter   waits for cond_signaller, then for the mutex that cond_signaller still has
  *   sem_waiter    waits for sem_poster, of another process
  *   futex_waiter  waits for futex_waker
+ *   kill_waiter   polls until kill_sender, of another process, sends it a signal
  *   held_waiter   waits for a mutex whose holder releases it by a condition's wait */
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -25,6 +28,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, cond_mutex = PTHREAD_M
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER, held_cond = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
+static sigset_t none;
 static int waiting, ready, word, go;
 
 static void must(int ok, const char *what)
@@ -168,6 +172,35 @@ NOINLINE void sem_waiter(sem_t *s)
 	__asm__ volatile("");
 }
 
+static void caught(int s) { (void)s; }
+
+NOINLINE void kill_waiter(volatile int *round)
+{
+	++*round;
+	while (ppoll(NULL, 0, NULL, &none) != -1)
+		;
+	__asm__ volatile("");
+}
+
+static int asleep(pid_t pid)
+{
+	char path[64], state = 0;
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "r");
+	must(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1, path);
+	fclose(f);
+	return state == 'S';
+}
+
+/* The signal is blocked but inside ppoll, so none is lost. */
+NOINLINE void kill_sender(pid_t child, volatile int *round, int number)
+{
+	while (*round < number || !asleep(child))
+		a_while();
+	must(kill(child, SIGUSR1) == 0, "kill");
+	__asm__ volatile("");
+}
+
 int main(void)
 {
 	pthread_t t[2];
@@ -178,15 +211,25 @@ int main(void)
 	must(pthread_create(&t[1], NULL, waiters, NULL) == 0, "pthread_create");
 	pthread_join(t[0], NULL);
 	pthread_join(t[1], NULL);
+	volatile int *round = (int *)(s + 2);
+	sigset_t usr1;
+	signal(SIGUSR1, caught);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
 	pid_t child = fork();
 	must(child >= 0, "fork");
 	if (child == 0) {
 		for (int i = 0; i < SEM_ROUNDS; i++)
 			sem_waiter(s);
+		for (int i = 0; i < ROUNDS; i++)
+			kill_waiter(round);
 		_exit(0);
 	}
 	for (int i = 0; i < SEM_ROUNDS; i++)
 		sem_poster(s);
+	for (int i = 1; i <= ROUNDS; i++)
+		kill_sender(child, round, i);
 	int status = 1;
 	must(waitpid(child, &status, 0) == child && status == 0, "child");
 	return 0;

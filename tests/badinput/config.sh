@@ -33,4 +33,18 @@ until [ -s plain.tarry.log ] || [ $n = 100 ]; do # the recorder is not our child
 done
 grep -q 'key.yaml:2:1: ' plain.tarry.log || fail "plain preload: no line in the log: $(cat plain.tarry.log)"
 [ ! -e plain.tarry ] || fail "plain preload: a store was written"
+
+# A named pipe that nobody writes into: neither the program nor the recorder waits for it.
+mkfifo pipe.yaml
+env LD_PRELOAD="$LIB" TARRY_STORE="$W/piped.tarry" TARRY_CONFIG="$W/pipe.yaml" /bin/echo hello >out 2>err
+[ $? = 0 ] && [ "$(cat out)" = hello ] && [ ! -s err ] || fail "configuration in a pipe: the program was disturbed: $(cat out err)"
+n=0
+until [ -s piped.tarry.log ] || [ $n = 100 ]; do
+	sleep 0.05
+	n=$((n + 1))
+done
+grep -q 'pipe.yaml: a pipe' piped.tarry.log || {
+	fail "configuration in a pipe: no line in the log: $(cat piped.tarry.log)"
+	timeout 1 sh -c ': >pipe.yaml' # lets the recorder go
+}
 exit $FAILED

@@ -8,6 +8,9 @@ for c in report "report --json" info "info --json" dump "dump --json" "export --
 	"blame --requests none" "blame --requests none --json"; do
 	refused 1 'cannot write' sh -c "exec \"\$0\" $c a.tarry >/dev/full" "$TARRY"
 done
+for c in --help --version; do
+	refused 1 'cannot write' sh -c "exec \"\$0\" $c >/dev/full" "$TARRY"
+done
 refused 2 'output' "$TARRY" record --output= -- touch ran
 did_not_run "an empty name"
 exit $FAILED

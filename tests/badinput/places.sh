@@ -17,6 +17,18 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 &&
 		"$TARRY" record -o "$W/a.tarry" -- true
 fi
 
+# A user who may have only so many processes and threads: whichever of ours cannot be started, no store is left.
+if [ "$(id -u)" = 0 ] && command -v prlimit >/dev/null 2>&1 && mkdir -m 777 few &&
+	setpriv --reuid 60123 --regid 60123 --clear-groups test -x "$TARRY"; then
+	chmod 755 "$W"
+	for n in 1 2 3; do
+		refused 1 'cannot start' setpriv --reuid 60123 --regid 60123 --clear-groups \
+			prlimit --nproc=$n "$TARRY" record -o "$W/few/a.tarry" -- touch few/ran
+		[ -z "$(ls few)" ] || fail "$n processes at most: left behind: $(ls few)"
+		rm -f few/*
+	done
+fi
+
 # What exists already is never overwritten: a store, a text, a folder, a device.
 "$TARRY" record -o used.tarry -- true >out 2>&1 || fail "cannot record true: $(cat out)"
 sum=$(cksum <used.tarry)
@@ -53,6 +65,20 @@ wait $first
 rc=$?
 [ $rc = 7 ] || fail "the first recorder ended with $rc, not its program's 7: $(cat first)"
 "$TARRY" info two.tarry >out 2>&1 || fail "the first recorder's store does not open: $(cat out)"
+
+# tarry itself where ld.so would not find the library by its name.
+# shellcheck disable=SC2016
+for place in 'with space' 'co:lon' '$ORIGIN' 'x${LIB}'; do
+	mkdir "$place"
+	cp "$TARRY" "$LIB" "$place"
+	refused 1 'LD_PRELOAD cannot hold the path .*; install tarry in a folder without' \
+		"$place/tarry" record -o "$W/p.tarry" -- touch "$W/ran"
+	did_not_run "$place"
+	rm -r "$place"
+done
+mkdir 'a$dollar'
+cp "$TARRY" "$LIB" 'a$dollar'
+'a$dollar/tarry' record -q -o dollar.tarry -- true >out 2>&1 || fail "a dollar sign that stands for nothing: $(cat out)"
 
 # A plain preload on a place that cannot be written, or is taken: the program does not notice.
 sum=$(cksum <used.tarry)

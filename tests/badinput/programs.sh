@@ -52,6 +52,11 @@ else
 	echo "no 32-bit compiler here"
 fi
 
+# With so few descriptors that tarry cannot look at itself: that is said, and nothing about the program.
+refused 1 'Too many open files' sh -c 'exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec prlimit --nofile=4 "$@"' sh \
+	"$TARRY" record -o few.tarry -- touch ran
+did_not_run "few descriptors"
+
 refused 127 'no-such-command' "$TARRY" record -o m.tarry -- no-such-command
 refused 127 './missing' "$TARRY" record -o m2.tarry -- ./missing
 echo 'not a program' >plain

@@ -24,7 +24,7 @@ for c in $commands; do
 	for o in $(comm -13 "/tmp/help.$$" "/tmp/page.$$"); do
 		fail "$page describes $o, which tarry $c --help does not know"
 	done
-	for s in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES; do
+	for s in NAME SYNOPSIS DESCRIPTION OPTIONS OVERHEAD 'EXIT STATUS' EXAMPLES; do
 		grep -qx "\.SH \"\{0,1\}$s\"\{0,1\}" "$page" || fail "$page has no section $s"
 	done
 	grep -q "tarry\\\\-$c (1)\|tarry-$c (1)" docs/man/tarry.1 || fail "tarry.1 does not mention tarry-$c(1)"

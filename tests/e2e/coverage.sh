@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Every row of the table of wrapped functions is named by an "expect" line of a
-# program in this folder.
+# program in this folder, and none is said to be a wait that is not recorded.
 . "$(dirname "$0")/lib.sh"
 sed -n 's/^TY_W([^,]*, *\([A-Za-z0-9_]*\),.*/\1/p; s/^TY_SYS([^,]*, *"\([^"]*\)".*/\1/p' "$TOP/include/tarry/wrap.def" |
 	sort >"$W/rows"
@@ -13,5 +13,14 @@ if [ -s "$W/missing" ]; then
 	fail "rows of wrap.def without a test in tests/e2e:" $(cat "$W/missing")
 else
 	good "$(wc -l <"$W/rows") rows, each with a test"
+fi
+sed -n '/^static const char \*const unwrapped_names/,/^};/p' "$TOP/recorder/coverage.c" |
+	grep -o '"[^"]*"' | tr -d '"' | sort >"$W/unwrapped"
+[ "$(wc -l <"$W/unwrapped")" -gt 40 ] || fail "cannot read the list of what is not wrapped"
+comm -12 "$W/rows" "$W/unwrapped" >"$W/both"
+if [ -s "$W/both" ]; then
+	fail "wrapped, and listed as not wrapped:" $(cat "$W/both")
+else
+	good "no row is listed as not wrapped"
 fi
 done_

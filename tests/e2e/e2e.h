@@ -14,6 +14,7 @@
  *   expect OP shared N        waits on objects that say they are process-shared
  *   expect mark WHAT N        application markers (begin, end, pause, resume)
  *   expect class CLASS N      begin markers with this class
+ *   expect found CLASS N      requests of this class by their captured bytes
  *   expect store processes N  and: store threads N, store thread NAME
  *
  * WHAT-from instead of WHAT: at least N.  waits+fast, calls: both together.

@@ -79,6 +79,9 @@ for line in sys.stdin:
     elif op == "class":
         name = " ".join(word[2:-1])
         found, want = sum(e["mark"] == "begin" and e["label"] == name for e in marks), int(word[-1])
+    elif op == "found":
+        name = " ".join(word[2:-1])
+        found, want = sum(e["mark"] == "class" and e["label"] == name for e in marks), int(word[-1])
     else:
         found, want = fact(op, what, args)
     if found < want if at_least else found != want:

@@ -31,6 +31,16 @@ static void reap(pid_t pid)
 	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* As Perl, jemalloc and others do: locks around fork, and here a wait as well. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void before(void) { CHECK(pthread_mutex_lock(&lock) == 0); }
+static void after(void) { CHECK(pthread_mutex_unlock(&lock) == 0); }
+static void after_in_child(void)
+{
+	after();
+	CHECK(sync_file_range(fd, 0, 0, 0) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	pid_t pid;
@@ -40,17 +50,18 @@ int main(int argc, char **argv)
 			CHECK(syncfs(fd) == 0);
 		return 0;
 	}
+	CHECK(pthread_atfork(before, after, after_in_child) == 0);
 	for (int i = 0; i < 7; i++) {
 		if ((pid = fork()) == 0)
 			child(i % 2);
 		reap(pid);
 	}
-	for (int i = 0; i < 2; i++) { /* these do nothing that is seen */
+	for (int i = 0; i < 2; i++) { /* these do nothing that is seen but in the handler */
 		if ((pid = __fork()) == 0)
 			_exit(0);
 		reap(pid);
 	}
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) { /* and these, which have no handlers, nothing at all */
 		if ((pid = _Fork()) == 0)
 			_exit(0);
 		reap(pid);
@@ -76,6 +87,8 @@ int main(int argc, char **argv)
 	expect("fork", "fast", 7);
 	expect("__fork", "fast", 2);
 	expect("_Fork", "fast", 3);
-	expect("store", "processes", 1 + 7 + 1 + 1);
+	expect("sync_file_range", "waits", 7 + 2);
+	expect("store", "processes", 1 + 7 + 2 + 1 + 1);
+	expect("store", "threads", 1 + 7 + 3 + 2 + 1 + 1);
 	return 0;
 }

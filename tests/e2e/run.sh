@@ -3,6 +3,8 @@
 # suite, timeout: 400.  The programs op_*.c (or those named as arguments): each runs bare and under
 # `tarry record`, must print the same and end with the same status, and the
 # store must hold what the program says ("expect" lines, e2e.h).
+#   CONFIG  a configuration file for the recording
+#   ORDER   an order for everything that can have one
 . "$(dirname "$0")/lib.sh"
 
 plugins() { # what op_aio links and op_dlclose loads
@@ -20,8 +22,10 @@ one() {
 	build "$n" $flags $libs -ldl 2>"$W/cc" || { sed 's/^/     | /' "$W/cc"; return; }
 	timeout -k 5 30 "$W/$n" >"$W/bare" 2>&1 </dev/null
 	rc1=$?
-	timeout -k 5 60 "$TARRY" record -q -o "$W/$n.tarry" -- "$W/$n" >"$W/recorded" 2>&1 </dev/null
+	timeout -k 5 60 "$TARRY" record -q ${CONFIG:+-c "$CONFIG"} ${ORDER:+--order "$ORDER"} -o "$W/$n.tarry" -- "$W/$n" >"$W/recorded" 2>&1 </dev/null
 	rc2=$?
+	# not every program waits for something that has an order, and that is said
+	[ -z "${ORDER:-}" ] || sed -i '/^tarry: order 1 ([^)]*) matched no wait/d' "$W/recorded"
 	if [ $rc1 != 0 ]; then
 		fail "$n: bare: status $rc1: $(tail -1 "$W/bare")"
 	elif [ $rc1 != $rc2 ] || ! cmp -s "$W/bare" "$W/recorded"; then

@@ -7,7 +7,7 @@ build worker || done_
 "$W/worker" 20 >"$W/bare" 2>&1
 
 mkdir "$W/other"
-cp -r "$TOP/Makefile" "$TOP/include" "$TOP/preload" "$TOP/tools" "$W/other/" 2>/dev/null
+cp -r "$TOP/Makefile" "$TOP/include" "$TOP/preload" "$TOP/policies" "$TOP/tools" "$W/other/" 2>/dev/null
 sed -i 's/^#define TY_ABI .*/#define TY_ABI 99u/' "$W/other/include/tarry/arena.h"
 grep -q 'TY_ABI 99u' "$W/other/include/tarry/arena.h" || fail "the version is defined elsewhere now"
 make -C "$W/other" B=b b/libtarry.so >"$W/make" 2>&1 || { tail -3 "$W/make"; fail "build of another version"; done_; }

@@ -51,6 +51,8 @@ listed = [s for s in sites if s["rank"]]
 check("sites are the report's", [s["id"] for s in listed] == [s["id"] for s in report["sites"]])
 check("sites: shares are the report's", all(math.isclose(float(a["share"]), b["share"], rel_tol=1e-6, abs_tol=1e-12) and
       int(a["total_ns"]) == b["total_ns"] and int(a["waits_all"]) == b["waits_all"] for a, b in zip(listed, report["sites"])))
+check("sites: parts of the tail are the report's", all(math.isclose(float(a["tail_share"]), b["tail_share"], rel_tol=1e-6, abs_tol=1e-9)
+      for a, b in zip(listed, report["sites"])) and any(s["tail_share"] for s in report["sites"]))
 check("sites: shares add up to 1", abs(sum(float(s["share"]) for s in sites) - 1) < 1e-6)
 odd = [e for e in names if e["name"].endswith('/we, "quote"/two\nlines')]
 check("a name with comma, quotes and line end", sum(e["operation"] == "fsync" for e in odd) == 23, {e["name"] for e in names if e["operation"] == "fsync"})

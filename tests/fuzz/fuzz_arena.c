@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "recorder/orders.h"
 #include "recorder/recorder.h"
 #include "recorder/session.h"
 
@@ -22,20 +23,27 @@ static char store[64], lock[80];
 static struct ty_cursor cursor[SLOTS];
 static int inputs;
 
+static const char orders[] = "orders:\n  - {order: eldest, path: 'm*'}\n  - {order: fcfs, module: '*o*'}\n"
+			     "  - {order: random, object: 's*', threshold: auto}\norder_age: idle\norder_idle: ['?a*']\n";
+
 static void renew(void)
 {
 	char err[TY_ERR_MAX];
 	struct ty_summary sum;
 	char *const command[] = { (char *)"fuzz", NULL };
 	if (r)
-		ty_session_finish(r, true, &sum);
+		ty_session_finish(r, inputs % (2 * RENEW) != 0, &sum); /* also with names */
+	ty_settings_free(&set);
 	snprintf(store, sizeof store, "/tmp/tarry-fuzz-%d", getpid());
 	snprintf(lock, sizeof lock, "%s-lock", store);
 	unlink(store);
 	unlink(lock);
 	ty_settings_default(&set);
 	set.self_check = 2;
+	set.capture_bytes = 32;
 	set.arena_bytes = 16u << 20;
+	if (ty_settings_parse(&set, "fuzz", orders, sizeof orders - 1, err) < 0)
+		abort();
 	if (ty_session_start(&r, &set, store, command, err) < 0) {
 		fprintf(stderr, "%s\n", err);
 		abort();
@@ -77,7 +85,7 @@ static void honest(struct input *in, uint32_t s, struct ty_thread *t)
 		to[1] = words;
 	if (mode & 64 && words > 2)
 		to[1] = to[2] = ty_now();
-	ty_ring_commit(r->arena.a, &cursor[s], words * 8);
+	ty_ring_commit(r->arena.a, &cursor[s], to, words * 8);
 }
 
 static void step(struct input *in)
@@ -122,6 +130,11 @@ static void step(struct input *in)
 		break;
 	case 10:
 		ty_drain(r);
+		ty_orders_pass_end(r);
+		break;
+	case 11: /* counters are numbers, whatever they are */
+		memset(&a->orders.stat[take(in, 2) % TY_ORDER_STATS], (int)take(in, 1), sizeof a->orders.stat[0]);
+		atomic_store(&a->orders_native, (uint32_t)take(in, 1));
 		break;
 	default:
 		honest(in, s, t);
@@ -143,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		r->want_full = true;
 		ty_drain(r);
 		ty_checks_pass_end(r);
+		ty_orders_pass_end(r);
 		ty_descriptors_pass_end(r);
 	}
 	if (r->reg.actives)

@@ -2,7 +2,7 @@
 /* After start-up a sandboxed host (sshd, Chromium, systemd units) allows only
    a few system calls and dies on any other.  A warmed-up hook must need none
    beyond the wrapped call: no gettid, mmap, madvise, mincore, pipe or
-   rt_sigprocmask. */
+   rt_sigprocmask.  An order needs that last one, and ends with the filter. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

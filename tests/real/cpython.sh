@@ -12,4 +12,5 @@ for min in 10us 0; do
 	[ $rc = 0 ] && good "python, min_path $min: $(cat "$W/client.out")" || fail "python: status $rc: $(tail -2 "$W/client.out")"
 	$PY "$CHECKS/check.py" "$TARRY" "$STORE" --paths-only --site pthread_cond_timedwait || FAILED=1
 done
+judge cpython "CPython $(version python3)" "8 threads compute, 8 use a pipe" --site pthread_cond_timedwait
 exit $FAILED

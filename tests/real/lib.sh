@@ -2,7 +2,8 @@
 # Sourced by the tests with real servers (bash).  Everything listens on
 # loopback; servers are stopped by the pid that was started.
 #   B     build folder     SECS  seconds of load (5)     KEEP=1  keeps the working folder
-# Sets TARRY, STORE, W (working folder), PY.
+# Sets TARRY, STORE, W (working folder), PY, CONF (configuration for most).  Rows of the table of
+# programs tried (tools/tried.sh) go to $B/real.
 set -u
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 B=${B:-build}
@@ -56,6 +57,54 @@ load() {
 	printf -v "${name}_TO" %s "$(mono)"
 	[ $rc = 0 ] || fail "client $name: status $rc: $(tail -2 "$W/$name.out")"
 }
+
+# ---- any program ----
+CONF=$W/conf.yaml
+printf 'self_check: 1/16\nmin_path: 0\n' >"$CONF"
+version() { dpkg-query -W -f='${Version}' "$1" 2>/dev/null | sed 's/^[0-9]*://; s/[-+~].*//'; }
+# alone NAME COMMAND...: in an empty folder; output in $W/NAME.out and .err, status returned
+alone() {
+	local name=$1
+	shift
+	rm -rf "$W/cwd"
+	mkdir "$W/cwd"
+	(cd "$W/cwd" && exec timeout -k 5 60 "$@" >"$W/$name.out" 2>"$W/$name.err" </dev/null)
+}
+# both NAME COMMAND...: without and with tarry; status and output must be equal, and tarry says one line
+both() {
+	local name=$1 rc rc2
+	shift
+	alone bare "$@"
+	rc=$?
+	rm -f "$STORE"*
+	alone got "$TARRY" record -v -c "$CONF" -o "$STORE" -- "$@"
+	rc2=$?
+	said=$(tail -n 1 "$W/got.err")
+	sed -i '$d' "$W/got.err"
+	if [ $rc != 0 ]; then fail "$name, not recorded: status $rc: $(tail -2 "$W/bare.err")"; return; fi
+	if [ $rc2 != 0 ]; then fail "$name: status $rc2: $(tail -2 "$W/got.err") $said"; return; fi
+	same "$name" out && same "$name" err && good "$name: status 0, equal output"
+	told "$name" "$said"
+}
+same() { # NAME out|err
+	cmp -s "$W/bare.$2" "$W/got.$2" && return 0
+	fail "$1: std$2 differs: $(diff "$W/bare.$2" "$W/got.$2" | head -4)"
+	return 1
+}
+told() { # NAME LINE: what `tarry record -v` says at the end
+	case $2 in
+	"tarry: $STORE: "*" events, "*" lost") good "$1: $2" ;;
+	*) fail "$1: tarry said '$2'" ;;
+	esac
+}
+# judge ID PROGRAM LOAD [OPTIONS of program.py]: the recording, and its row of the table
+judge() {
+	local id=$1 program=$2 load=$3
+	shift 3
+	$PY "$CHECKS/program.py" "$TARRY" "$STORE" --row "$B/real/$id.tsv" --test "$(basename "$0" .sh)" --program "$program" --load "$load" "$@" || FAILED=1
+}
+# explain: blame, tree and tail of the recording
+explain() { $PY "$CHECKS/explain.py" "$TARRY" "$STORE" "$@" || FAILED=1; }
 
 # ---- what the kernel saw: tracepoints of the server's system calls ----
 CALLS="futex fsync fdatasync pwrite64 pread64 write read sendto recvfrom poll ppoll epoll_wait clock_nanosleep"

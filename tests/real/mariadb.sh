@@ -30,4 +30,7 @@ errors() { awk '/ignored errors:/ { print $3 }' "$W/$1.out"; }
 $PY "$CHECKS/check.py" "$TARRY" "$STORE" \
 	--few "$FEW_FROM" "$FEW_TO" "$(queries FEW)" --main "$MAIN_FROM" "$MAIN_TO" "$(queries MAIN)" \
 	--failed "$(errors FEW)" "$(errors MAIN)" --top pthread_cond_timedwait --trace "$W/trace.txt" || FAILED=1
+judge mariadb "MariaDB $(version mariadb-server)" "sysbench $WL, $THREADS threads, $ROWS rows" \
+	--window "$MAIN_FROM" "$MAIN_TO" --client "$(queries MAIN)" --extra "$(errors MAIN)" --extra-most $((16 * THREADS)) --in-requests
+explain
 exit $FAILED

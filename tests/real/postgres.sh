@@ -47,4 +47,7 @@ statements() { awk -F'[: /]+' '/actually processed/ { print 7 * $6 }' "$W/$1.out
 $PY "$CHECKS/check.py" "$TARRY" "$STORE" \
 	--few "$FEW_FROM" "$FEW_TO" "$(statements FEW)" --main "$MAIN_FROM" "$MAIN_TO" "$(statements MAIN)" \
 	--top epoll_wait --trace "$W/trace.txt" || FAILED=1
+judge postgres "PostgreSQL $(version "postgresql-$(basename "${BIN%/bin}")")" "pgbench TPC-B, $CLIENTS clients" \
+	--window "$MAIN_FROM" "$MAIN_TO" --client "$(statements MAIN)" --extra-most $((4 * CLIENTS)) --in-requests
+explain
 exit $FAILED

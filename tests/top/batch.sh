@@ -34,7 +34,7 @@ until_shown() {
 $CC -std=gnu11 -O2 -g -D_GNU_SOURCE -pthread -o "$W/orders" "$TOP"/examples/orders/*.c -lm || { fail compile; done_; }
 
 start "$W/orders.tarry" "$W/orders" --seconds 60 --connections 6
-check "requests of the order service" until_shown "$W/orders.tarry" '^requests [1-9][0-9.]*/s   p50 .*s   p99 .*socket\)' "$W/frame"
+check "requests of the order service" until_shown "$W/orders.tarry" '^requests [1-9][0-9.]*/s  p50 .*s  p99 .*socket\)' "$W/frame"
 "$TARRY" top -b -n 2 -d 0.3 "$W/orders.tarry" >"$W/two" || fail "two frames: status $?"
 [ "$(grep -c '^tarry top - ' "$W/two")" = 2 ] && good "two frames" || fail "$(grep -c '^tarry top' "$W/two") frames"
 "$TARRY" report --json "$W/orders.tarry" >"$W/report" || fail report

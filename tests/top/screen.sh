@@ -103,6 +103,9 @@ was=$(screen | sed -n 2,3p)
 i=0
 while [ $i -lt 50 ] && [ "$(screen | sed -n 2,3p)" = "$was" ]; do press Space; i=$((i + 1)); sleep 0.1; done
 [ $i -lt 50 ] && good "space refreshes" || fail "space does not refresh"
+t resize-window -t top -x 80 -y 30
+shown "80 columns: all columns of threads but one" '^ +PID +TID +THREAD +FOR +WAITS IN +ASKED BY$'
+shown "80 columns: no figure is cut" '^requests [0-9.]+/s  p50 [0-9.]+ .?s  p99 [0-9.]+ .?s  max [0-9.]+ .?s  \(last [0-9.]+ s, socket\)$'
 t resize-window -t top -x 70 -y 16
 shown "another size" 'sorted by process and thread id, every 60 s'
 [ "$(screen | wc -L)" -le 70 ] && good "it fits" || fail "wider than the terminal"

@@ -5,8 +5,10 @@
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "recorder/arena.h"
@@ -93,9 +95,17 @@ static void test_growth(void)
 			taken++;
 		ty_arena_stock(&f, now += 1000000);
 	}
-	CU_ASSERT_EQUAL(taken, f.limit); /* all of it, never more */
-	CU_ASSERT_EQUAL(f.backed, f.limit);
-	CU_ASSERT_EQUAL(file_size(&f), f.a->reserve);
+	CU_ASSERT_EQUAL(taken, f.backed); /* all of it, never more */
+	CU_ASSERT_EQUAL(f.limit - f.backed, f.limit / 8); /* but what is kept for rows */
+	CU_ASSERT_EQUAL(file_size(&f), f.a->reserve - (uint64_t)(f.limit / 8) * TY_CHUNK);
+	/* a module that is mapped now still gets its table */
+	struct ty_module_id id = { .kind = 1, .len = 1, .id = { 1 } };
+	struct ty_rows *rows = calloc(1, TY_CHUNK);
+	CU_ASSERT_EQUAL(ty_arena_publish(&f, &id, rows, TY_CHUNK), 0);
+	CU_ASSERT_EQUAL(f.a->module[0].state, TY_MODULE_READY);
+	ty_arena_stock(&f, now += 1000000);
+	CU_ASSERT_EQUAL(f.limit - f.backed, f.limit / 8 - 1);
+	free(rows);
 	ty_arena_destroy(&f);
 	f = create(256u << 20);
 	uint32_t small = f.backed;
@@ -145,9 +155,22 @@ static void test_publish(void)
 		CU_ASSERT_FALSE(t > at && t <= at + 4); /* no ring gets a chunk of it */
 	CU_ASSERT_EQUAL(ty_arena_publish(&f, &id, NULL, 0), 0);
 	CU_ASSERT_EQUAL(f.a->module[1].state, TY_MODULE_NO_ROWS);
+	/* no memory now: nothing is published, and it can be later */
+	struct rlimit had, none = { .rlim_cur = f.control + (uint64_t)f.backed * TY_CHUNK };
+	getrlimit(RLIMIT_FSIZE, &had);
+	none.rlim_max = had.rlim_max;
+	void (*was)(int) = signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &none);
+	CU_ASSERT_EQUAL(ty_arena_publish(&f, &id, rows, bytes), -EAGAIN);
+	CU_ASSERT_EQUAL(f.a->module_count, 2);
+	CU_ASSERT_EQUAL(f.grow_errno, EFBIG);
+	setrlimit(RLIMIT_FSIZE, &had);
+	signal(SIGXFSZ, was);
+	CU_ASSERT_EQUAL(ty_arena_publish(&f, &id, rows, bytes), 0);
+	CU_ASSERT_EQUAL(f.a->module[2].state, TY_MODULE_READY);
 	/* rings keep a quarter: at some point a table is refused, and said so */
 	int rc = 0;
-	uint32_t n = 2;
+	uint32_t n = 3;
 	for (; n < TY_MODULES && rc == 0; n++)
 		rc = ty_arena_publish(&f, &id, rows, bytes);
 	CU_ASSERT_EQUAL(rc, -ENOSPC);

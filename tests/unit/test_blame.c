@@ -11,7 +11,7 @@
 #include "analyze/blame.h"
 #include "tarry/event.h"
 
-enum { LOCK, UNLOCK, COND, SIGNAL, BROADCAST, SEM, POST, FUTEX, FWAKE, FSYNC, SLEEP, JOIN, NOPS };
+enum { LOCK, UNLOCK, COND, SIGNAL, BROADCAST, SEM, POST, FUTEX, FWAKE, FSYNC, SLEEP, JOIN, POLL, KILL, NOPS };
 static const struct ty_op_info ops[NOPS] = {
 	[LOCK] = { "pthread_mutex_lock", "mutex", TY_CLASS_MUTEX },
 	[UNLOCK] = { "pthread_mutex_unlock", "wake", TY_CLASS_WAKE },
@@ -24,6 +24,8 @@ static const struct ty_op_info ops[NOPS] = {
 	[FWAKE] = { "futex_wake", "wake", TY_CLASS_WAKE },
 	[FSYNC] = { "fdatasync", "sync", TY_CLASS_SYNC },
 	[SLEEP] = { "nanosleep", "sleep", TY_CLASS_SLEEP },
+	[POLL] = { "epoll_wait", "poll", TY_CLASS_POLL },
+	[KILL] = { "kill", "signal", TY_CLASS_SIGNAL },
 	[JOIN] = { "pthread_join", "thread", TY_CLASS_THREAD },
 };
 
@@ -246,6 +248,44 @@ static void condition(void)
 		&blame.links.v[find(site(LOCK, 3), TY_K_HELD, site(UNLOCK, 0), TY_NEXT_PAIR)];
 	CU_ASSERT_EQUAL(k->hold_total, 10);
 	check_sums(207);
+	finish();
+}
+
+#define MS 1000000ull
+
+/* A wait for descriptors that had one ready, unless n is 0. */
+static void polls(uint32_t t, uint64_t b, uint64_t e, uint64_t n)
+{
+	struct ty_ev ev = wait_ev(t, POLL, 4, b, e);
+	ev.aux = n;
+	feed(ev);
+}
+
+static void signal_sent(void)
+{
+	begin(TY_RULE_NONE);
+	waits(1, FSYNC, 3, 120, 140);
+	wakes(1, KILL, 101, 150); /* to the process of threads 14 and 15, whose pid is 101 */
+	polls(14, 100, 160, 1);
+	wakes(2, KILL, 101, 1 * MS); /* blocked or ignored: the wait goes on too long */
+	polls(14, 1 * MS - 50, 30 * MS, 1);
+	polls(14, 40 * MS, 40 * MS + 30, 0); /* timed out */
+	wakes(3, KILL, 115, 50 * MS + 10); /* to one thread */
+	wakes(3, KILL, 100, 50 * MS + 20); /* another process */
+	fails(15, SLEEP, 0, 50 * MS, 90 * MS, EINTR);
+	fails(14, SLEEP, 0, 91 * MS, 91 * MS + 7, EINTR); /* nobody was seen */
+	wakes(14, KILL, 101, 95 * MS + 1); /* to itself */
+	polls(14, 95 * MS, 95 * MS + 5, 1);
+	done();
+	CU_ASSERT_EQUAL(pair_ns(POLL, 14, TY_K_KILL, KILL, 1), 50);
+	CU_ASSERT_EQUAL(pair_ns(POLL, 14, TY_K_WOKEN, KILL, 1), 10);
+	CU_ASSERT_EQUAL(nobody_ns(POLL, 14, TY_K_READY), 29 * MS + 50 + 5);
+	CU_ASSERT_EQUAL(nobody_ns(POLL, 14, TY_K_TIMER), 30);
+	CU_ASSERT_EQUAL(pair_ns(SLEEP, 15, TY_K_KILL, KILL, 3), 10);
+	CU_ASSERT_EQUAL(pair_ns(SLEEP, 15, TY_K_WOKEN, KILL, 3), 40 * MS - 10);
+	CU_ASSERT_EQUAL(nobody_ns(SLEEP, 14, TY_K_INTERRUPTED), 7);
+	CU_ASSERT_EQUAL(root_ns(FSYNC, 1, TY_K_KERNEL), 20 + 20); /* its own, and inside the wait for its signal */
+	check_sums(20 + 60 + 29 * MS + 50 + 30 + 40 * MS + 7 + 5);
 	finish();
 }
 
@@ -634,6 +674,43 @@ static void handed_over(void)
 	finish();
 }
 
+/* Two requests that wait for the same lock and then for the disk; --where leaves the second, slower one. */
+static void left_out(void)
+{
+	begin(TY_RULE_MARKER);
+	ty_blame_free(&blame);
+	CU_ASSERT_FATAL(ty_where_parse(&run.where, "latency>300ns", NULL) == 0);
+	CU_ASSERT_FATAL(ty_blame_init(&blame, &run) == 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t at = 1000 * (i + 1), h = 100 + 200 * i;
+		mark(TY_MARK_BEGIN, i, at);
+		waits(1, FSYNC, 3, at + 10, at + 60); /* the holder's */
+		wakes(2, UNLOCK, 7, at + h / 2);
+		wakes(1, UNLOCK, 7, at + h);
+		waits(0, LOCK, 7, at, at + h);
+		waits(0, FSYNC, 4, at + h + 5, at + h + 45);
+		mark(TY_MARK_END, i, at + h + 50);
+		waits(0, SLEEP, 0, at + h + 60, at + h + 70); /* outside */
+	}
+	done();
+	CU_ASSERT_EQUAL(blame.pairs.n, 1);
+	CU_ASSERT_EQUAL(run.counts.left_out, 1);
+	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 2), 150);
+	CU_ASSERT_EQUAL(pair_ns(LOCK, 0, TY_K_HELD, UNLOCK, 1), 150);
+	CU_ASSERT_EQUAL(nobody_ns(FSYNC, 0, TY_K_KERNEL), 40);
+	CU_ASSERT_EQUAL(nobody_ns(FSYNC, 1, TY_K_KERNEL), 0);
+	CU_ASSERT_EQUAL(nobody_ns(SLEEP, 0, TY_K_TIMER), 0);
+	const struct ty_link *k = &blame.links.v[find(site(LOCK, 0), TY_K_HELD, site(UNLOCK, 1), TY_NEXT_PAIR)];
+	CU_ASSERT_EQUAL(k->count, 1);
+	CU_ASSERT_EQUAL(k->ended, 2);
+	CU_ASSERT_EQUAL(blame.cls[TY_CLASS_MUTEX].waits, 1);
+	CU_ASSERT_EQUAL(blame.cls[TY_CLASS_SYNC].waits, 1);
+	CU_ASSERT_EQUAL(blame.cls[TY_CLASS_SLEEP].waits, 0);
+	check_sums(340);
+	ty_where_free(run.where);
+	finish();
+}
+
 /* The views do not depend on how the events come. */
 static void batches(void)
 {
@@ -659,14 +736,35 @@ static void batches(void)
 	CU_ASSERT_EQUAL(share[0], share[1]);
 }
 
+/* Wakes far apart overwrite each other in the small ring; close ones make it grow.
+ * What had been overwritten is not there again, whatever the memory holds. */
+static void ring_grown_after_it_was_full(void)
+{
+	struct ty_wakes w = { 0 };
+	CU_ASSERT_EQUAL_FATAL(ty_wakes_init(&w), 0);
+	uint64_t at = 0;
+	for (int i = 0; i < 40; i++) {
+		at += i < 20 ? 10000000000ull : 1000;
+		struct ty_waked *o = ty_wakes_get(&w, 0x1000, 0, at);
+		CU_ASSERT_PTR_NOT_NULL_FATAL(o);
+		CU_ASSERT_EQUAL(ty_wakes_add(&w, o, &(struct ty_wake){ .at = at, .thread = 7 }), 0);
+		CU_ASSERT(o->n - ty_waked_first(o) <= (i < 20 ? 4u : 4u + (unsigned)(i - 19)));
+		for (uint64_t k = ty_waked_first(o); k != o->n; k++)
+			CU_ASSERT_EQUAL(ty_waked_at(o, k)->thread, 7);
+	}
+	ty_wakes_free(&w);
+}
+
 int main(void)
 {
 	CU_initialize_registry();
 	CU_pSuite s = CU_add_suite("blame", NULL, NULL);
+	CU_add_test(s, "a ring that grew after it was full", ring_grown_after_it_was_full);
 	CU_add_test(s, "one holder", one_holder);
 	CU_add_test(s, "several holders in turn", several_holders);
 	CU_add_test(s, "condition: not signalled, re-acquiring", condition);
 	CU_add_test(s, "signals in turn, broadcast", signals_in_turn);
+	CU_add_test(s, "a signal sent by somebody", signal_sent);
 	CU_add_test(s, "semaphores, futexes, timeouts, unknown", others);
 	CU_add_test(s, "objects of two processes", shared_objects);
 	CU_add_test(s, "release not seen, owner known", owner);
@@ -681,6 +779,7 @@ int main(void)
 	CU_add_test(s, "window", window);
 	CU_add_test(s, "shares", shares);
 	CU_add_test(s, "handed over in a wait", handed_over);
+	CU_add_test(s, "left out by --where", left_out);
 	CU_add_test(s, "batches", batches);
 	CU_basic_set_mode(CU_BRM_NORMAL);
 	CU_basic_run_tests();

@@ -139,13 +139,40 @@ static void rule(void)
 	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(112.5, 0.2, 500), 0.05), TY_V_SAME);
 	CU_ASSERT_EQUAL(verdict(constant(100, 0.001, 500), constant(125, 0.2, 500), 0.05), TY_V_WORSE);
 	/* not judged */
-	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(300, 0.01, 500), 0.05), TY_V_VARIES);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(165, 0.01, 500), 0.05), TY_V_VARIES);
 	CU_ASSERT_EQUAL(verdict(constant(100, 0.01, 99), constant(300, 0.01, 500), 0.05), TY_V_FEW);
 	CU_ASSERT_EQUAL(verdict(constant(100, 0.01, 500), constant(300, 0.01, 99), 0.05), TY_V_FEW);
 	CU_ASSERT_EQUAL(verdict(constant(100, NAN, 500), constant(300, 0.01, 500), 0.05), TY_V_FEW);
 	CU_ASSERT_EQUAL(verdict(constant(9, 0.01, 500), constant(9.9, 0.01, 500), 0.05), TY_V_SMALL);
 	CU_ASSERT_EQUAL(verdict(constant(9, 0.01, 500), constant(90, 0.01, 500), 0.05), TY_V_WORSE);
 	CU_ASSERT_EQUAL(verdict((struct ty_measure){ 0 }, constant(300, 0.01, 500), 0.05), TY_V_ONE_SIDE);
+	/* more than the variation explains: six times the larger one, and three standard errors; up as down */
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(167, 0.01, 500), 0.05), TY_V_WORSE);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(167, 0.12, 500), 0.05), TY_V_VARIES);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(59, 0.01, 500), 0.05), TY_V_BETTER);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.11, 500), constant(61, 0.01, 500), 0.05), TY_V_VARIES);
+	CU_ASSERT_EQUAL(verdict(constant(100, 0.5, 500), constant(700, 0.5, 500), 0.05), TY_V_WORSE);
+	CU_ASSERT_EQUAL(verdict(constant(700, 0.5, 500), constant(100, 0.5, 500), 0.05), TY_V_BETTER);
+}
+
+/* All requests took the same time on both sides: their sd is 0 as it was. */
+static void no_variance(void)
+{
+	struct ty_measure at[2][1];
+	memset(at, 0, sizeof at);
+	struct ty_side a = { .site = at[0] }, b = { .site = at[1] };
+	struct ty_compared c;
+	a.latency[TY_M_SD].counts = b.latency[TY_M_SD].counts = 500;
+	a.latency[TY_M_MEAN] = b.latency[TY_M_MEAN] = constant(1000, 0, 500);
+	CU_ASSERT_FATAL(ty_compare(&c, &a, &b, 0, 0.05) == 0);
+	CU_ASSERT_EQUAL(c.latency[TY_M_SD].verdict, TY_V_SAME);
+	CU_ASSERT_EQUAL(c.latency[TY_M_SD].change, 0);
+	CU_ASSERT_EQUAL(c.judged, 2);
+	ty_compared_free(&c);
+	b.latency[TY_M_SD].value = 5;
+	CU_ASSERT_FATAL(ty_compare(&c, &a, &b, 0, 0.05) == 0);
+	CU_ASSERT_EQUAL(c.latency[TY_M_SD].verdict, TY_V_ONE_SIDE);
+	ty_compared_free(&c);
 }
 
 /* ---- alarms ---- */
@@ -170,6 +197,36 @@ static void false_alarms(void)
 	printf(" %u of 200 pairs, %u metrics judged ", alarms, judged);
 	CU_ASSERT(alarms <= 10);
 	CU_ASSERT(judged >= 200 * 2); /* silence is not accuracy */
+}
+
+/* Load that drifts slowly by a third and by half: what the base does not hold steady is judged only if the change
+ * is far beyond that.  Then hardly anything of the same thing alarms, and what is seven times as slow is found. */
+static void varying(void)
+{
+	unsigned alarms = 0, found = 0, varies = 0;
+	seed = 41;
+	for (unsigned i = 0; i < 200; i++) {
+		struct ty_side a, b, slow;
+		struct ty_compared c;
+		double drift = i % 2 ? 0.3 : 0.5;
+		record(&a, 2000, drift, 1, 1);
+		record(&b, 2000, drift, 1, 1);
+		record(&slow, 2000, drift, 7, 1);
+		CU_ASSERT_FATAL(ty_compare(&c, &a, &b, SITES, TY_SIDE_FLOOR) == 0);
+		alarms += c.worse > 0;
+		varies += c.latency[TY_M_MEAN].base.cv > TY_SIDE_CV;
+		ty_compared_free(&c);
+		CU_ASSERT_FATAL(ty_compare(&c, &a, &slow, SITES, TY_SIDE_FLOOR) == 0);
+		found += c.latency[TY_M_MEAN].verdict == TY_V_WORSE;
+		ty_compared_free(&c);
+		ty_side_free(&a);
+		ty_side_free(&b);
+		ty_side_free(&slow);
+	}
+	printf(" %u of 200 pairs alarm, %u of 200 slow ones found, %u bases vary ", alarms, found, varies);
+	CU_ASSERT(alarms <= 10);
+	CU_ASSERT(found >= 180);
+	CU_ASSERT(varies >= 190);
 }
 
 static void slowdown(void)
@@ -323,6 +380,9 @@ static void make_store(const char *name, double slower, const char *kernel)
 	CU_ASSERT(ty_store_put_ops(s, err) == 0);
 	CU_ASSERT(ty_store_put_meta(s, "kernel", kernel, err) == 0);
 	CU_ASSERT(ty_store_put_meta(s, "state", "\"complete\"", err) == 0);
+	char config[400];
+	snprintf(config, sizeof config, "\"arena: %s\\nrequests: marker\\n# %0200d the end\"", kernel[3] == '1' ? "64" : "32", 0);
+	CU_ASSERT(ty_store_put_meta(s, "config", kernel[3] == '1' ? "\"arena: 64\\nrequests: marker\"" : config, err) == 0);
 	CU_ASSERT(ty_store_put_module(
 			  s, 0,
 			  &(struct ty_module_info){ .path = "/bin/x", .build_id = "aa", .rows = "ready" },
@@ -405,6 +465,13 @@ static void command(void)
 	CU_ASSERT_EQUAL(compare("base", "slow", NULL, NULL), 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "warning: kernel differs: 6.1  |  6.2"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "WORSE"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "more, by more than the tolerance")); /* what that word means */
+	/* the lines of a long value that differ, whole */
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "warning: config differs:\n    base: arena: 64\n    new:  arena: 32\n"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "000 the end\n"));
+	CU_ASSERT_PTR_NULL(strstr(text, "requests: marker"));
+	for (char *p = text, *end; (end = strchr(p, '\n')); p = end + 1)
+		CU_ASSERT(end - p <= 132);
 	CU_ASSERT_EQUAL(compare("base", "slow", "--json", NULL), 1);
 	json_t *j = json_loads(text, 0, NULL), *site = json_array_get(json_object_get(j, "sites"), 0);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
@@ -430,6 +497,8 @@ int main(void)
 	CU_add_test(s, "values and blocks", values);
 	CU_add_test(s, "tolerance rule", rule);
 	CU_add_test(s, "false alarms in 200 pairs of the same", false_alarms);
+	CU_add_test(s, "false alarms and sevenfold changes of what varies", varying);
+	CU_add_test(s, "no variance on either side", no_variance);
 	CU_add_test(s, "25 % slower", slowdown);
 	CU_add_test(s, "one site slower", one_site);
 	CU_add_test(s, "nothing to judge", nothing);

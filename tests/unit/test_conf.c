@@ -29,21 +29,32 @@ static void check_equal(const struct ty_settings *a, const struct ty_settings *b
 	SAME(class_mask);
 	SAME(children);
 	SAME(paused);
+	SAME(capture_bytes);
 	SAME(max_size);
 	SAME(keep_ns);
 	SAME(drain_ns);
 	SAME(sync_ns);
 	SAME(symbols);
 	SAME(debuginfod);
+	SAME(orders.rules);
+	SAME(orders.idles);
+	SAME(orders.age);
+	SAME(orders.bound_ns);
+	SAME(orders.sync);
+	SAME(orders.sync_ns);
+	SAME(orders.unsafe);
 #undef SAME
 	CU_ASSERT_STRING_EQUAL(a->only, b->only);
+	CU_ASSERT_STRING_EQUAL(a->protocol, b->protocol);
 	CU_ASSERT_STRING_EQUAL(a->requests, b->requests);
 }
 
 static const char all_other[] = "min_path: 7us\nself_check: 1/16\nmax_depth: 9\narena: 32M\n"
 				"operations: [mutex, cond]\nchildren: false\nonly: mariadbd\npaused: true\n"
 				"max_size: 1G\nkeep: 30s\ndrain: 5ms\nsync: 1s\nsymbols: false\n"
-				"debuginfod: true\nrequests: 'site:pop'\n";
+				"debuginfod: true\ncapture_bytes: 24\nprotocol: mysql\nrequests: 'site:pop'\n"
+				"orders: [{order: eldest}]\norder_age: idle\norder_idle: ['take*']\n"
+				"order_bound: 1s\nfsync: lazy_flush\nfsync_interval: 2s\nunsafe: true\n";
 
 static void test_all_keys(void)
 {
@@ -58,6 +69,8 @@ static void test_all_keys(void)
 	CU_ASSERT_FALSE(s.children);
 	CU_ASSERT_STRING_EQUAL(s.only, "mariadbd");
 	CU_ASSERT_TRUE(s.paused);
+	CU_ASSERT_EQUAL(s.capture_bytes, 24);
+	CU_ASSERT_STRING_EQUAL(s.protocol, "mysql");
 	CU_ASSERT_EQUAL(s.max_size, 1u << 30);
 	CU_ASSERT_EQUAL(s.keep_ns, 30000000000u);
 	CU_ASSERT_EQUAL(s.drain_ns, 5000000);
@@ -65,6 +78,14 @@ static void test_all_keys(void)
 	CU_ASSERT_FALSE(s.symbols);
 	CU_ASSERT_TRUE(s.debuginfod);
 	CU_ASSERT_STRING_EQUAL(s.requests, "site:pop");
+	CU_ASSERT_EQUAL(s.orders.rules, 1);
+	CU_ASSERT_EQUAL(s.orders.age, TY_AGE_IDLE);
+	CU_ASSERT_EQUAL(s.orders.idles, 1);
+	CU_ASSERT_STRING_EQUAL(s.orders.idle[0], "take*");
+	CU_ASSERT_EQUAL(s.orders.bound_ns, 1000000000);
+	CU_ASSERT_EQUAL(s.orders.sync, TY_SYNC_LAZY_FLUSH);
+	CU_ASSERT_EQUAL(s.orders.sync_ns, 2000000000);
+	CU_ASSERT_TRUE(s.orders.unsafe);
 	CU_ASSERT_STRING_EQUAL(s.text, all_other);
 	ty_settings_free(&s);
 	CU_ASSERT_PTR_NULL(s.text);
@@ -121,6 +142,7 @@ static void test_refused(void)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
+		{ "min_p: 10us\n", "f.yaml:1:1: unknown key 'min_p'; did you mean 'min_path'?" },
 		{ "min_pth: 10us\n", "f.yaml:1:1: unknown key 'min_pth'; did you mean 'min_path'?" },
 		{ "paused: true\n\n  \nkeeep: 1s\n",
 		  "f.yaml:4:1: unknown key 'keeep'; did you mean 'keep'?" },
@@ -168,9 +190,47 @@ static void test_refused(void)
 		{ "only: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n",
 		  "f.yaml:1:7: only: " },
 		{ "requests: sockets\n",
-		  "f.yaml:1:11: requests: expected auto, socket, marker, none or site:TEXT" },
+		  "f.yaml:1:11: requests: expected auto, socket, transaction, marker, none or site:TEXT" },
+		{ "capture_bytes: 33\n", "f.yaml:1:16: capture_bytes: '33' is out of range, expected 0 to 32" },
+		{ "protocol: oracle\n", "f.yaml:1:11: protocol: expected auto, mysql, postgresql, redis, memcached or http" },
 		{ "requests: 'site:'\n", "f.yaml:1:11: requests: expected auto" },
 		{ "requests: \"site:a\\0b\"\n", "f.yaml:1:11: requests: NUL byte" },
+		{ "orders: eldest\n", "f.yaml:1:9: orders: expected a list" },
+		{ "orders: [eldest]\n", "f.yaml:1:10: expected lines of 'key: value'" },
+		{ "orders:\n  - order: eldst\n", "f.yaml:2:12: order: unknown order 'eldst'; did you mean 'eldest'?" },
+		{ "orders: [{order: vats}]\n", "f.yaml:1:18: order: unknown order 'vats'; the orders are native, fcfs, eldest, " },
+		{ "orders: [{order: [eldest]}]\n", "f.yaml:1:18: order: expected the name of an order, not a list" },
+		{ "orders: [{operations: cond}]\n", "f.yaml:1:10: orders: a rule without an order" },
+		{ "orders: [{order: fcfs, order: fcfs}]\n", "f.yaml:1:24: order: given twice" },
+		{ "orders: [{order: fcfs, pth: x}]\n", "f.yaml:1:24: orders: unknown key 'pth'; did you mean 'path'?" },
+		{ "orders: [{order: fcfs, zzzzzz: x}]\n", "f.yaml:1:24: orders: unknown key 'zzzzzz'; the keys are order," },
+		{ "orders: [{order: fcfs, operations: []}]\n",
+		  "f.yaml:1:36: operations: expected cond, mutex, rwlock or one of their waiting functions" },
+		{ "orders: [{order: fcfs, operations: [cond, read]}]\n", "f.yaml:1:43: operations: no order for 'read', only for" },
+		{ "orders: [{order: fcfs, operations: pthread_mutex_trylock}]\n",
+		  "f.yaml:1:36: operations: no order for 'pthread_mutex_trylock'; did you mean 'pthread_mutex_lock'?" },
+		{ "orders: [{order: fcfs, path: ''}]\n", "f.yaml:1:30: path: expected a pattern of a function's name" },
+		{ "orders: [{order: fcfs, module: /lib/x.so}]\n",
+		  "f.yaml:1:32: module: expected a pattern of a module's base name, without a folder, not '/lib/x.so'" },
+		{ "orders: [{order: fcfs, threshold: 2}]\n",
+		  "f.yaml:1:35: threshold: expected 0, a share such as 0.2, or auto, not '2'" },
+		{ "orders: [{order: fcfs, threshold: 1.001}]\n", "f.yaml:1:35: threshold: expected 0" },
+		{ "orders: [{order: fcfs, threshold: 0.2345}]\n", "f.yaml:1:35: threshold: expected 0" },
+		{ "orders: [{order: fcfs, threshold: 0.}]\n", "f.yaml:1:35: threshold: expected 0" },
+		{ "orders: [{order: native, threshold: auto}]\n", "f.yaml:1:10: orders: native has no threshold" },
+		{ "orders: [{order: random, seed: -1}]\n", "f.yaml:1:32: seed: expected a whole number, not '-1'" },
+		{ "orders: [{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},"
+		  "{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},{order: fcfs},"
+		  "{order: fcfs},\n {order: fcfs}]\n", "f.yaml:2:2: orders: too many rules, at most 15" },
+		{ "order_age: old\n", "f.yaml:1:12: order_age: expected request, marker or idle, not 'old'" },
+		{ "order_age: idle\n", "f.yaml:1:12: order_age: idle needs the sites in order_idle" },
+		{ "order_idle: [get]\n", "f.yaml:1:13: order_idle: needs `order_age: idle`" },
+		{ "order_idle: [a,b,c,d,e,f,g,h,i]\norder_age: idle\n", "f.yaml:1:30: order_idle: too many, at most 8" },
+		{ "order_bound: 0\n", "f.yaml:1:14: order_bound: '0' is out of range, expected 1ms to 10s" },
+		{ "fsync: lazy\n", "f.yaml:1:8: fsync: expected native, coalesce or lazy_flush, not 'lazy'" },
+		{ "fsync: lazy_flush\n", "f.yaml:1:8: fsync: lazy_flush loses data at a power failure" },
+		{ "unsafe: false\nfsync: lazy_flush\n", "f.yaml:2:8: fsync: lazy_flush loses data at a power failure" },
+		{ "fsync_interval: 0\n", "f.yaml:1:17: fsync_interval: '0' is out of range, expected 1ms to 1h" },
 		{ "keep: 1s\nkeep: 2s\n", "f.yaml:2:1: keep: given twice" },
 		{ "keep: &a 1s\n", "f.yaml:1:7: keep: anchors and tags are not allowed" },
 		{ "keep: !!str 1s\n", "f.yaml:1:7: keep: anchors and tags are not allowed" },
@@ -248,6 +308,74 @@ static void test_classes(void)
 	}
 }
 
+static bool has(const struct ty_order_pattern *r, enum ty_op op)
+{
+	return r->rule.ops[op / 64] >> op % 64 & 1;
+}
+
+static void test_orders(void)
+{
+	struct ty_settings s;
+	ty_settings_default(&s);
+	CU_ASSERT_FALSE(ty_orders_any(&s.orders));
+	CU_ASSERT_EQUAL_FATAL(parse(&s, "orders:\n"
+					"  - order: eldest\n    path: 'lock_*'\n    module: 'libx*'\n    operations: cond\n"
+					"  - {order: random, seed: 7, threshold: 0.25, object: big}\n"
+					"  - {order: native, operations: [mutex, cnd_wait]}\n"
+					"  - {order: fcfs, threshold: auto}\n  - {order: fcfs, threshold: 1}\n"), 0);
+	const struct ty_order_pattern *r = s.orders.rule;
+	char words[300];
+	CU_ASSERT_EQUAL(s.orders.rules, 5);
+	CU_ASSERT(r[0].rule.order == TY_ORDER_eldest && r[0].rule.by_path && !r[0].rule.by_object);
+	CU_ASSERT(has(&r[0], TY_OP_pthread_cond_wait) && has(&r[0], TY_OP_cnd_timedwait));
+	CU_ASSERT(!has(&r[0], TY_OP_pthread_mutex_lock) && !has(&r[0], TY_OP_pthread_cond_signal));
+	CU_ASSERT_STRING_EQUAL(ty_order_words(&r[0], words, sizeof words), "eldest, path lock_*, module libx*");
+	CU_ASSERT(r[1].rule.seed == 7 && r[1].rule.theta == 250 && r[1].rule.by_object && !r[1].rule.by_path);
+	CU_ASSERT(has(&r[1], TY_OP_pthread_cond_wait) && has(&r[1], TY_OP_pthread_rwlock_clockwrlock));
+	CU_ASSERT(!has(&r[1], TY_OP_pthread_mutex_trylock) && !has(&r[1], TY_OP_pthread_mutex_unlock));
+	CU_ASSERT(has(&r[2], TY_OP_mtx_lock) && has(&r[2], TY_OP_cnd_wait) && !has(&r[2], TY_OP_cnd_timedwait));
+	CU_ASSERT(r[3].rule.theta == TY_THETA_AUTO && r[4].rule.theta == 1000);
+	CU_ASSERT(ty_orders_any(&s.orders));
+	CU_ASSERT_FALSE(ty_orders_warning(&s.orders, err));
+	/* what follows replaces the list */
+	CU_ASSERT_EQUAL(parse(&s, "orders: [{order: native}]"), 0);
+	CU_ASSERT_FALSE(ty_orders_any(&s.orders));
+	CU_ASSERT_EQUAL(parse(&s, "fsync: lazy_flush\nunsafe: true"), 0);
+	CU_ASSERT(ty_orders_any(&s.orders) && ty_orders_warning(&s.orders, err));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "lazy_flush"));
+	CU_ASSERT_EQUAL(parse(&s, "fsync: coalesce\nunsafe: false"), 0);
+	CU_ASSERT(ty_orders_any(&s.orders) && !ty_orders_warning(&s.orders, err));
+	ty_settings_free(&s);
+}
+
+/* --order NAME[:operation,...] */
+static void test_order_option(void)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "", "unknown order ''; the orders are" },
+		{ "Eldest ", "unknown order 'Eldest '; did you mean 'eldest'?" },
+		{ "eldest:", "which operations?" },
+		{ "eldest:cond,mutx", "no order for 'mutx'; did you mean 'mutex'?" },
+	};
+	struct ty_order_settings o;
+	ty_orders_default(&o);
+	CU_ASSERT_EQUAL(ty_orders_add(&o, "youngest:cond,pthread_mutex_lock", err), 0);
+	CU_ASSERT_EQUAL(ty_orders_add(&o, "largest", err), 0);
+	CU_ASSERT(o.rules == 2 && o.rule[0].rule.order == TY_ORDER_youngest && o.rule[1].rule.order == TY_ORDER_largest);
+	CU_ASSERT(has(&o.rule[0], TY_OP_pthread_mutex_lock) && !has(&o.rule[0], TY_OP_pthread_mutex_timedlock));
+	CU_ASSERT(has(&o.rule[1], TY_OP_pthread_mutex_timedlock) && has(&o.rule[1], TY_OP_pthread_rwlock_rdlock));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		CU_ASSERT_EQUAL(ty_orders_add(&o, bad[i].text, err), -EINVAL);
+		CU_ASSERT_EQUAL(strncmp(err, bad[i].says, strlen(bad[i].says)), 0);
+	}
+	while (o.rules < TY_ORDER_RULES)
+		CU_ASSERT_EQUAL_FATAL(ty_orders_add(&o, "fcfs", err), 0);
+	CU_ASSERT_EQUAL(ty_orders_add(&o, "fcfs", err), -E2BIG);
+	CU_ASSERT_STRING_EQUAL(err, "too many rules, at most 15");
+}
+
 static void test_units(void)
 {
 	uint64_t v = 77;
@@ -307,6 +435,8 @@ int main(void)
 	CU_add_test(s, "mistakes are refused", test_refused);
 	CU_add_test(s, "what is accepted", test_accepted);
 	CU_add_test(s, "classes", test_classes);
+	CU_add_test(s, "orders", test_orders);
+	CU_add_test(s, "--order", test_order_option);
 	CU_add_test(s, "times and sizes", test_units);
 	CU_add_test(s, "files", test_files);
 	CU_basic_set_mode(CU_BRM_VERBOSE);

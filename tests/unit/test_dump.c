@@ -46,18 +46,28 @@ static void make_store(void)
 	OK(ty_store_put_symbols(s, 0, 0x10, &y, 1, err));
 	OK(ty_store_put_descriptor(s, &(struct ty_descriptor){ 0, 4, 0, "file", "/data/a\nb" }, err));
 	OK(ty_store_put_label(s, 1, "buy", err));
+	OK(ty_store_put_label(s, 2, "sell \xff\xe2\x82 \xe2\x82\xac \x1b[31m \xc2\x9b" "2J,\"", err));
 	struct ty_ev ev[] = {
 		{ .begin = 1500000000, .end = 1500001000, .object = 4, .aux = 80, .op = TY_OP_read, .path = 1 },
 		{ .begin = 1500002000, .end = 1500003000, .object = 4, .op = TY_OP_read, .err = EINTR, .path = 1 },
 		{ .begin = 1500004000, .end = 1502004000, .object = 0x7f0000001000, .aux = UINT64_MAX,
 		  .op = TY_OP_pthread_cond_timedwait, .err = ETIMEDOUT, .flags = TY_F_SHARED },
 		{ .begin = 1600000000, .end = 1600000000, .object = 99, .aux = 1, .op = TY_MARK_BEGIN, .kind = TY_EV_MARK },
+		{ .begin = 1650000000, .end = 1650000000, .object = 98, .aux = 2, .op = TY_MARK_BEGIN, .kind = TY_EV_MARK },
 		{ .begin = 1700000000, .end = 1700000000, .object = 0x5000, .op = TY_OP_sem_post, .kind = TY_EV_WAKE },
 		{ .begin = 1400000000, .end = 2500000000, .object = 0x6000, .op = TY_OP_sem_wait, .kind = TY_EV_OPEN,
 		  .thread = 1 },
 	};
 	put_committed(s, ev, sizeof ev / sizeof *ev, 3000000000);
 	ty_store_close(s);
+}
+
+static int cmd_csv(int argc, char **argv)
+{
+	char *more[8] = { argv[0], (char *)"--format=csv" };
+	for (int i = 1; i < argc; i++)
+		more[i + 1] = argv[i];
+	return cmd_export(argc + 1, more);
 }
 
 /* Runs a command with standard output into a file; returns its text. */
@@ -116,11 +126,12 @@ static void has_columns(char *text, const char *words)
 static void test_dump_text(void)
 {
 	char *t = run(0, cmd_dump, NULL, NULL, NULL);
-	CU_ASSERT_EQUAL(lines(t), 6);
+	CU_ASSERT_EQUAL(lines(t), 7);
 	has_columns(t, "0.500001000 10/10 wait read 4 /data/a?b 1.00 us 80 x+0x20 [not_taken]\n");
 	has_columns(t, " read 4 /data/a?b 1.00 us EINTR x+0x20 [not_taken]\n");
 	has_columns(t, "0.502004000 10/10 wait pthread_cond_timedwait 0x7f0000001000 2.00 ms ETIMEDOUT work\n");
 	has_columns(t, " 10/10 mark begin 99 buy\n");
+	has_columns(t, " 10/10 mark begin 98 sell ??? \xe2\x82\xac ?[31m ?2J,\"\n");
 	has_columns(t, " 10/10 wake sem_post 0x5000 - ok work\n");
 	has_columns(t, "1.500000000 10/11 open sem_wait 0x6000 1.10 s in progress work\n");
 	free(t);
@@ -134,8 +145,8 @@ static void test_dump_text(void)
 static void test_dump_filters(void)
 {
 	static const struct { const char *a, *b; size_t lines; } cases[] = {
-		{ "--thread=11", NULL, 1 }, { "--process=10", NULL, 6 }, { "--op=read", NULL, 2 },
-		{ "--op=sem", NULL, 1 },    { "--from=0.6", NULL, 3 },   { "--to=450ms", NULL, 1 },
+		{ "--thread=11", NULL, 1 }, { "--process=10", NULL, 7 }, { "--op=read", NULL, 2 },
+		{ "--op=sem", NULL, 1 },    { "--from=0.6", NULL, 4 },   { "--to=450ms", NULL, 1 },
 		{ "--from=1599999999", "--to=1600000001", 2 },           { "--from=100", NULL, 0 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -143,10 +154,10 @@ static void test_dump_filters(void)
 		CU_ASSERT_EQUAL(lines(t), cases[i].lines);
 		free(t);
 	}
-	free(run(2, cmd_dump, "--op=nonsense", NULL, NULL));
-	has(said, "nonsense");
+	free(run(2, cmd_dump, "--op=sem_wiat", NULL, NULL));
+	has(said, "--op: no operation and no class 'sem_wiat' in this recording; nearest: sem_wait");
 	free(run(2, cmd_dump, "--thread=12", NULL, NULL));
-	has(said, "no thread 12");
+	has(said, "no thread '12' in this recording; nearest: 10 or 11");
 	free(run(2, cmd_dump, "--from=x", NULL, NULL));
 }
 
@@ -163,8 +174,8 @@ static json_int_t number_of(json_t *o, const char *key)
 static void test_dump_json(void)
 {
 	char *t = run(0, cmd_dump, "--json", "--paths", NULL), *at = t;
-	json_t *e[6];
-	for (int i = 0; i < 6; i++) {
+	json_t *e[7];
+	for (int i = 0; i < 7; i++) {
 		e[i] = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL);
 		CU_ASSERT_PTR_NOT_NULL_FATAL(e[i]);
 		at = strchr(at, '\n') + 1;
@@ -184,17 +195,27 @@ static void test_dump_json(void)
 	CU_ASSERT_STRING_EQUAL(text_of(e[3], "label"), "buy");
 	CU_ASSERT_STRING_EQUAL(text_of(e[3], "request"), "99");
 	CU_ASSERT_EQUAL(number_of(e[2], "aux"), -1);
-	CU_ASSERT_STRING_EQUAL(text_of(e[4], "kind"), "wake");
-	CU_ASSERT_STRING_EQUAL(text_of(e[5], "kind"), "open");
-	for (int i = 0; i < 6; i++)
+	CU_ASSERT_PTR_NOT_NULL(strstr(text_of(e[4], "label"), "sell ???"));
+	CU_ASSERT_STRING_EQUAL(text_of(e[5], "kind"), "wake");
+	CU_ASSERT_STRING_EQUAL(text_of(e[6], "kind"), "open");
+	for (int i = 0; i < 7; i++)
 		json_decref(e[i]);
+	free(t);
+}
+
+static void test_csv(void)
+{
+	char *t = run(0, cmd_csv, NULL, NULL, NULL);
+	has(t, ",98,,\"sell ??? \xe2\x82\xac ?[31m ?2J,\"\"\",");
+	has(t, "\"/data/a\nb\""); /* a line end stays one */
+	CU_ASSERT_PTR_NULL(strchr(t, 27));
 	free(t);
 }
 
 static void test_info(void)
 {
 	char *t = run(0, cmd_info, NULL, NULL, NULL);
-	has(t, "recorder ended early, 6 events");
+	has(t, "recorder ended early, 7 events");
 	has_columns(t, "\n read read 2 0\n");
 	has_columns(t, "\n pthread_mutex_lock mutex 0 1 000\n");
 	has_columns(t, "\n cut 5 paths cut");
@@ -202,13 +223,13 @@ static void test_info(void)
 	has(t, "thread 10/10: cut 5");
 	has(t, "7 agree with libunwind, 1 where it saw less, 0 differ");
 	has(t, "spinning");
-	has(t, "400 ns of 1.00 us in 1 threads");
+	has(t, "400 ns of 1.00 us in 1 thread (");
 	free(t);
 	t = run(0, cmd_info, "--json", NULL, NULL);
 	json_t *o = json_loads(t, 0, NULL);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(o);
 	CU_ASSERT_STRING_EQUAL(text_of(o, "state"), "recorder ended early");
-	CU_ASSERT_EQUAL(number_of(o, "events"), 6);
+	CU_ASSERT_EQUAL(number_of(o, "events"), 7);
 	CU_ASSERT_EQUAL(number_of(json_object_get(o, "self_check"), "agree"), 7);
 	CU_ASSERT_EQUAL(number_of(json_object_get(o, "losses"), "cut"), 5);
 	CU_ASSERT_EQUAL(number_of(json_object_get(o, "losses"), "no_slot"), 3);
@@ -228,6 +249,7 @@ int main(void)
 	CU_ADD_TEST(s, test_dump_text);
 	CU_ADD_TEST(s, test_dump_filters);
 	CU_ADD_TEST(s, test_dump_json);
+	CU_ADD_TEST(s, test_csv);
 	CU_ADD_TEST(s, test_info);
 	return finish();
 }

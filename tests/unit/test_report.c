@@ -151,6 +151,7 @@ static void make_store(void)
 	CU_ASSERT_EQUAL_FATAL(ty_store_create(&s, store, err), 0);
 	ty_store_put_ops(s, err);
 	ty_store_put_meta(s, "start", "1000000000", err);
+	ty_store_put_meta(s, "end", "5000000000", err);
 	ty_store_put_meta(s, "state", "\"complete\"", err);
 	ty_store_put_process(s, 0, &(struct ty_process){ .pid = 321, .parent = -1, .start = 1000000000,
 		.exe = "/usr/sbin/server", .cmdline = "server -x" }, err);
@@ -250,8 +251,14 @@ static void test_names(void)
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "lock_row"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "600 requests"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(text, "(inlined)"));
+	/* as tarry info and the page: to the recorder's end, not to the last event */
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "  4.00 s, 1 process, 1 thread, 3 601 events"));
 	CU_ASSERT_PTR_NULL(strstr(text, "\033")); /* no colours in a file */
 	CU_ASSERT_PTR_NULL(strstr(text, "libtarry"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "tarry tree's is the variance"));
+	/* the accept and the receives that requests begin with */
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "not listed: 2 sites outside of requests, with 601 waits, 60.0 us"));
+	CU_ASSERT_PTR_NULL(strstr(text, "accept4"));
 }
 
 static void test_by(void)
@@ -269,6 +276,55 @@ static void test_by(void)
 	CU_ASSERT_TRUE(json_array_size(json_object_get(j, "sites")) > REQUESTS);
 	CU_ASSERT_DOUBLE_EQUAL(number(j, "requests", "share_sum"), 1, 1e-9);
 	json_decref(j);
+}
+
+/* Two connections of one thread: while it flushes for the second one, the first one is held up. */
+static void test_held_by_object(void)
+{
+	static struct ty_ev ev[4096];
+	struct ty_store *s = NULL;
+	char held[80];
+	size_t n = 0;
+	snprintf(held, sizeof held, "%s/h", dir);
+	CU_ASSERT_EQUAL_FATAL(ty_store_create(&s, held, err), 0);
+	ty_store_put_ops(s, err);
+	ty_store_put_meta(s, "start", "1000000000", err);
+	ty_store_put_meta(s, "state", "\"complete\"", err);
+	ty_store_put_process(s, 0, &(struct ty_process){ .pid = 321, .parent = -1, .start = 1000000000, .exe = "/x" }, err);
+	ty_store_put_thread(s, 0, &(struct ty_thread_info){ .tid = 322, .name = "w", .start = 1000000000 }, err);
+	ty_store_put_descriptor(s, &(struct ty_descriptor){ .fd = 5, .from = 1, .kind = "file", .name = "/var/log/wal" }, err);
+	put_names(s);
+	put_paths(s);
+	at = 2000000000;
+	for (unsigned i = 0; i < 2; i++) {
+		ev[n] = next_ev(TY_OP_accept4, TY_CLASS_ACCEPT, P_SHORT, 3, 1);
+		ev[n++].aux = 21 + i;
+	}
+	for (unsigned i = 0; i < 300; i++) {
+		bool first = i == 0;
+		ev[n++] = next_ev(TY_OP_recv, TY_CLASS_RECV, P_SHORT, 21, 100);
+		ev[n++] = next_ev(TY_OP_recv, TY_CLASS_RECV, P_SHORT, 22, 100);
+		ev[n++] = next_ev(first ? TY_OP_fsync : TY_OP_fdatasync, TY_CLASS_SYNC, P_COMMIT, 5, 1000 + i % 17 * 5000);
+		ev[n++] = next_ev(TY_OP_send, TY_CLASS_SEND, P_SHORT, 22, 50);
+		ev[n++] = next_ev(TY_OP_send, TY_CLASS_SEND, P_SHORT, 21, 50);
+	}
+	CU_ASSERT_EQUAL_FATAL(ty_store_put_block(s, ev, n, at, err), 0);
+	CU_ASSERT_EQUAL_FATAL(ty_store_commit(s, true, err), 0);
+	ty_store_close(s);
+	CU_ASSERT_EQUAL(report(held, "--by", "object", NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "sync  on /var/log/wal\n")); /* neither of the two */
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "behind its sync  on /var/log/wal; "));
+	CU_ASSERT_PTR_NULL(strstr(text, "fsync"));
+	CU_ASSERT_EQUAL(report(held, "--by", "object", "--json", NULL), 0);
+	json_t *j = json_loads(text, 0, NULL);
+	json_t *behind = json_array_get(json_object_get(json_object_get(j, "held_up"), "behind"), 0);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(behind, "object")), "/var/log/wal");
+	json_decref(j);
+	CU_ASSERT_EQUAL(report(held, NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "behind its fdatasync  flush_inlined; "));
+	unlink(held);
+	strcat(held, "-lock");
+	unlink(held);
 }
 
 static void test_window(void)
@@ -328,24 +384,200 @@ static void test_filters(void)
 	json_decref(j);
 }
 
+/* ---- classes and transactions ---- */
+
+#define CLASSED 1200u
+static const char *const class_names[] = { "SELECT", "UPDATE", "COMMIT", "BEGIN" };
+static uint64_t latency[CLASSED];
+static char classes_store[72];
+
+static struct ty_ev said(enum ty_mark what, uint64_t aux)
+{
+	return (struct ty_ev){ .begin = at, .end = at, .object = 20, .aux = aux, .op = (uint16_t)what, .kind = TY_EV_MARK,
+		.cls = TY_CLASS_COUNT, .path = P_SHORT };
+}
+
+/* Class of request i: 0 none, else label.  In sixes: BEGIN, SELECT, none, UPDATE, COMMIT, and a SELECT alone. */
+static unsigned class_of(unsigned i)
+{
+	static const unsigned kinds[] = { 4, 1, 0, 2, 3, 1 };
+	return kinds[i % 6];
+}
+
+static void make_classes(void)
+{
+	static struct ty_ev ev[CLASSED * 5 + 8];
+	struct ty_store *s = NULL;
+	size_t n = 0;
+	snprintf(classes_store, sizeof classes_store, "%s/c", dir);
+	CU_ASSERT_EQUAL_FATAL(ty_store_create(&s, classes_store, err), 0);
+	ty_store_put_ops(s, err);
+	ty_store_put_meta(s, "start", "1000000000", err);
+	ty_store_put_meta(s, "state", "\"complete\"", err);
+	ty_store_put_process(s, 0, &(struct ty_process){ .pid = 321, .parent = -1, .start = 1000000000, .exe = "/x",
+		.cmdline = "x" }, err);
+	ty_store_put_thread(s, 0, &(struct ty_thread_info){ .tid = 322, .name = "w", .start = 1000000000 }, err);
+	for (uint32_t i = 0; i < 4; i++)
+		ty_store_put_label(s, i + 1, class_names[i], err);
+	put_names(s);
+	put_paths(s);
+	at = 2000000000;
+	ev[n++] = next_ev(TY_OP_accept4, TY_CLASS_ACCEPT, P_SHORT, 3, 1);
+	for (unsigned i = 0; i < CLASSED; i++) {
+		uint64_t t = 40000 * class_of(i) + 977 * (i * 37 % 113);
+		ev[n++] = next_ev(TY_OP_recv, TY_CLASS_RECV, P_SHORT, 20, 100);
+		uint64_t from = at;
+		if (class_of(i))
+			ev[n++] = said(TY_MARK_CLASS, class_of(i));
+		ev[n++] = next_ev(TY_OP_pthread_mutex_lock, TY_CLASS_MUTEX, P_ROW, 0x1000, t);
+		ev[n++] = next_ev(TY_OP_send, TY_CLASS_SEND, P_SHORT, 20, 50);
+		latency[i] = at - from;
+		if (i % 6 == 0 || i % 6 == 4)
+			ev[n++] = said(TY_MARK_STATE, i % 6 == 0 ? TY_SESSION_IN_TRANSACTION : TY_SESSION_IDLE);
+		at += 5000; /* the client thinks */
+	}
+	CU_ASSERT_EQUAL_FATAL(ty_store_put_block(s, ev, n, at, err), 0);
+	CU_ASSERT_EQUAL_FATAL(ty_store_commit(s, true, err), 0);
+	ty_store_close(s);
+}
+
+static json_t *classes_json(const char *option, const char *value)
+{
+	CU_ASSERT_EQUAL_FATAL(report("--json", classes_store, option, value, NULL), 0);
+	json_t *j = json_loads(text, 0, NULL);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(j);
+	return j;
+}
+
+/* All requests of one class, worked out here from what was planted. */
+static void check_class(json_t *k, unsigned label, long double *between, long double *within, long double all_mean)
+{
+	long double sum = 0, ss = 0, all = 0;
+	uint64_t n = 0, sorted[CLASSED];
+	for (unsigned i = 0; i < CLASSED; i++) {
+		all += (long double)latency[i];
+		if (class_of(i) != label)
+			continue;
+		size_t j = n++;
+		for (; j && sorted[j - 1] > latency[i]; j--)
+			sorted[j] = sorted[j - 1];
+		sorted[j] = latency[i];
+		sum += (long double)latency[i];
+	}
+	long double mean = sum / (long double)n;
+	for (uint64_t i = 0; i < n; i++)
+		ss += ((long double)sorted[i] - mean) * ((long double)sorted[i] - mean);
+	*between += (long double)n / CLASSED * (mean - all_mean) * (mean - all_mean);
+	*within += ss / CLASSED;
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(k, "count")), (json_int_t)n);
+	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(k, "mean_ns")), (double)mean, 1e-6);
+	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(k, "var_ns2")) / (double)(ss / (long double)n), 1, 1e-9);
+	CU_ASSERT_EQUAL(json_integer_value(json_object_get(k, "p99_ns")), (json_int_t)sorted[(n * 99 + 99) / 100 - 1]);
+	CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(k, "time_share")), (double)(sum / all), 1e-12);
+}
+
+static void test_classes(void)
+{
+	make_classes();
+	json_t *j = classes_json("--requests", "auto"), *k, *q = json_object_get(j, "requests");
+	long double between = 0, within = 0, mean = 0;
+	size_t i, found = 0;
+	for (unsigned r = 0; r < CLASSED; r++)
+		mean += (long double)latency[r] / CLASSED;
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(q, "rule")), "socket");
+	CU_ASSERT_EQUAL(json_array_size(json_object_get(q, "classes")), 5);
+	json_array_foreach(json_object_get(q, "classes"), i, k) {
+		const char *name = json_string_value(json_object_get(k, "class"));
+		unsigned label = 0;
+		while (name && label < 4 && strcmp(name, class_names[label]) != 0)
+			label++;
+		check_class(k, name ? label + 1 : 0, &between, &within, mean);
+		found |= 1u << (name ? label + 1 : 0);
+	}
+	CU_ASSERT_EQUAL(found, 31);
+	json_t *split = json_object_get(q, "variance_split");
+	double got_between = json_number_value(json_object_get(split, "between_ns2"));
+	double got_within = json_number_value(json_object_get(split, "within_ns2"));
+	CU_ASSERT_DOUBLE_EQUAL(got_between / (double)between, 1, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL(got_within / (double)within, 1, 1e-9);
+	CU_ASSERT_DOUBLE_EQUAL((got_between + got_within) / number(j, "requests", "var_ns2"), 1, 1e-9);
+	json_decref(j);
+	j = classes_json("--where", "class=SELECT");
+	CU_ASSERT_EQUAL(number(j, "requests", "count"), CLASSED / 3);
+	json_decref(j);
+	j = classes_json("--where", "class=\"\""); /* those without one */
+	CU_ASSERT_EQUAL(number(j, "requests", "count"), CLASSED / 6);
+	json_decref(j);
+	CU_ASSERT_EQUAL(report(classes_store, NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "(no class)"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "is between classes"));
+	CU_ASSERT_EQUAL(report(store, NULL), 0); /* no classes, no table */
+	CU_ASSERT_PTR_NULL(strstr(text, "between classes"));
+}
+
+static void test_transactions(void)
+{
+	json_t *j = classes_json("--requests", "transaction"), *k, *q = json_object_get(j, "requests");
+	long double sum = 0;
+	size_t i;
+	for (unsigned r = 0; r < CLASSED; r++)
+		sum += (long double)latency[r];
+	/* five statements in one, and one alone */
+	CU_ASSERT_EQUAL(number(j, "requests", "count"), CLASSED / 3);
+	CU_ASSERT_EQUAL(number(j, "requests", "statements"), CLASSED);
+	CU_ASSERT_DOUBLE_EQUAL(number(j, "requests", "mean_ns") * (CLASSED / 3) / (double)sum, 1, 1e-12);
+	/* think time and the receive that ends it, four times in each sequence */
+	CU_ASSERT_EQUAL(number(j, "requests", "think_ns"), CLASSED / 6 * 4 * (5000 + 1000 + 100));
+	CU_ASSERT_DOUBLE_EQUAL(number(j, "requests", "share_sum"), 1, 1e-9);
+	json_array_foreach(json_object_get(q, "classes"), i, k) /* BEGIN is not what it is about */
+		CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(k, "class")), "SELECT");
+	json_decref(j);
+	CU_ASSERT_EQUAL(report("--requests", "transaction", classes_store, NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "3.00 statements each"));
+	char lock[90];
+	snprintf(lock, sizeof lock, "%s-lock", classes_store);
+	unlink(lock);
+	unlink(classes_store);
+}
+
 static void test_trouble(void)
 {
 	static const char *const usage[][2] = { { "--by", "color" }, { "--top", "0" }, { "--top", "-1" }, { "--tail", "100" },
-		{ "--from", "yesterday" }, { "--requests", "transaction" }, { "--requests", "site:" }, { "--nonsense", "1" },
+		{ "--from", "yesterday" }, { "--requests", "session" }, { "--requests", "site:" }, { "--nonsense", "1" },
 		{ "--process", "0" } };
 	for (size_t i = 0; i < sizeof usage / sizeof *usage; i++) {
 		CU_ASSERT_EQUAL(report(store, usage[i][0], usage[i][1], NULL), 2);
-		CU_ASSERT_TRUE(*trouble);
+		CU_ASSERT_PTR_NOT_NULL(strstr(trouble, i == 5 || i == 6 ? "site:TEXT" : usage[i][0])); /* which, or what there is */
 		CU_ASSERT_STRING_EQUAL(text, "");
 	}
 	CU_ASSERT_EQUAL(report(store, "--from", "5s", "--to", "2s", NULL), 2);
 	CU_ASSERT_EQUAL(report("--json", NULL), 2); /* no store */
-	CU_ASSERT_EQUAL(report(store, "--process", "4", NULL), 1);
-	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "no process 4"));
+	CU_ASSERT_EQUAL(report(store, "--process", "4", NULL), 2);
+	CU_ASSERT_STRING_EQUAL(trouble, "--process: no process '4' in this recording; nearest: 321\n");
+	CU_ASSERT_EQUAL(report(store, "--thread", "323", NULL), 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "no thread '323' in this recording; nearest: 322"));
+	CU_ASSERT_EQUAL(report(store, "--path", "lock_rwo", NULL), 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "--path: no call path that waited has 'lock_rwo' in this recording; nearest: lock"));
+	CU_ASSERT_EQUAL(report(store, "--requests", "site:kommit", NULL), 2);
+	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "nearest: commit"));
 	CU_ASSERT_EQUAL(report("/etc/passwd", NULL), 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "/etc/passwd"));
 	CU_ASSERT_EQUAL(report("/nowhere/x", NULL), 1);
 	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "/nowhere/x"));
+}
+
+/* What leaves no request is said, with what there would be; no table of nothing. */
+static void test_none_left(void)
+{
+	CU_ASSERT_EQUAL(report(store, "--from", "3s", NULL), 1);
+	CU_ASSERT_STRING_EQUAL(text, "");
+	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "is left by --from: the 600 there are from 1.00 s to 1.05 s after the start"));
+	CU_ASSERT_EQUAL(report(store, "--where", "latency>50s", "--json", NULL), 1);
+	CU_ASSERT_STRING_EQUAL(text, "");
+	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "is left by --where: the 600 there are"));
+	CU_ASSERT_EQUAL(report(store, "--from", "3s", "--requests", "none", NULL), 0); /* no waits is an answer */
+	CU_ASSERT_EQUAL(report(store, "--requests", "marker", NULL), 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(text, "none was finished"));
 }
 
 int main(void)
@@ -353,8 +585,10 @@ int main(void)
 	static const struct { const char *name; void (*run)(void); } tests[] = {
 		{ "a store to report on", make_store }, { "JSON has what is promised", test_fields },
 		{ "names and paths", test_names }, { "by function, operation, object", test_by }, { "window", test_window },
+		{ "held up, by object", test_held_by_object },
 		{ "without requests", test_none }, { "rule site:", test_site_rule }, { "filters", test_filters },
-		{ "trouble is one line", test_trouble },
+		{ "classes", test_classes }, { "transactions", test_transactions },
+		{ "trouble is one line", test_trouble }, { "no request is left", test_none_left },
 	};
 	if (!mkdtemp(dir) || CU_initialize_registry())
 		return 1;

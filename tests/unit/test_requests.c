@@ -45,7 +45,7 @@ static void begin(enum ty_rule rule)
 	paths[0] = (struct ty_path){ 0 };
 	nevents = 0;
 	memset(match_op, 0, sizeof match_op);
-	run = (struct run){ .rule = rule, .to = UINT64_MAX };
+	run = (struct run){ .rule = rule, .to = UINT64_MAX, .want_behind = true };
 	run.t.ops = ops;
 	run.t.nops = NOPS;
 	run.t.processes = processes;
@@ -77,6 +77,33 @@ static void mark(uint32_t t, enum ty_mark what, uint64_t id, uint64_t at)
 		.kind = TY_EV_MARK, .aux = 7, .cls = TY_CLASS_COUNT };
 }
 
+static uint64_t sum_of(struct ty_ledger *l, const struct ty_row **row, bool held)
+{
+	const uint32_t *site;
+	const uint64_t *ns;
+	uint64_t sum = 0;
+	CU_ASSERT_FATAL(ty_ledger_next(l, row, &site, &ns) == 1);
+	for (uint32_t i = 0; i < (*row)->n; i++)
+		sum += !held || site[i] == TY_SITE_HELD ? ns[i] : 0;
+	return sum;
+}
+
+/* What a request waited behind is a part of its time held up. */
+static void check_behind(void)
+{
+	struct ty_ledger *l = &run.behind_rows;
+	const struct ty_row *a, *b;
+	if (!l->n)
+		return;
+	CU_ASSERT_EQUAL_FATAL(l->n, run.rows.n);
+	CU_ASSERT_FATAL(ty_ledger_rewind(&run.rows) == 0 && ty_ledger_rewind(l) == 0);
+	for (size_t i = 0; i < l->n; i++) {
+		uint64_t held = sum_of(&run.rows, &a, true), behind = sum_of(l, &b, false);
+		CU_ASSERT_TRUE(a->end == b->end && a->latency == b->latency);
+		CU_ASSERT_TRUE(behind <= held);
+	}
+}
+
 static void go(void)
 {
 	CU_ASSERT_FATAL(ty_sites_init(&run.sites, TY_BY_OPERATION, group, 1, 1, NOPS) == 0);
@@ -87,6 +114,7 @@ static void go(void)
 	CU_ASSERT_FATAL(ty_cut_end(&cut) == 0);
 	CU_ASSERT_EQUAL(run.counts.overlap, 0);
 	CU_ASSERT_EQUAL(run.counts.negative, 0);
+	check_behind();
 }
 
 static void done(void)
@@ -94,6 +122,8 @@ static void done(void)
 	ty_cut_free(&cut);
 	ty_sites_free(&run.sites);
 	ty_ledger_free(&run.rows);
+	ty_ledger_free(&run.behind_rows);
+	ty_result_free(&run.behind);
 	free(run.ops);
 }
 
@@ -376,6 +406,15 @@ static void test_event_loop(void)
 	CU_ASSERT_EQUAL(of(230, FSYNC), 40);
 	CU_ASSERT_EQUAL(of(230, HELD), 20);
 	CU_ASSERT_EQUAL(of(230, SEND), 10);
+	char err[TY_ERR_MAX];
+	run.opt.tail = 0.99;
+	CU_ASSERT_EQUAL_FATAL(ty_pass_behind(&run, err), 0);
+	for (uint32_t i = 0; i < run.sites.n; i++) /* 8 behind 9's flush; 9 behind the send to 8 */
+		CU_ASSERT_DOUBLE_EQUAL(run.behind.site[i].mean, run.sites.v[i].op == FSYNC ? 20 :
+				       i != TY_SITE_HELD && run.sites.v[i].op == SEND ? 5 : 0, 1e-9);
+	uint32_t most[1];
+	CU_ASSERT_EQUAL(ty_behind_rank(&run, most, 1), 1);
+	CU_ASSERT_EQUAL(run.sites.v[most[0]].op, FSYNC);
 	done();
 }
 
@@ -449,6 +488,130 @@ static void test_filter(void)
 	go();
 	CU_ASSERT_EQUAL(run.rows.n, 1);
 	CU_ASSERT_EQUAL(of(1000040, LATENCY), 20);
+	done();
+}
+
+/* ---- classes and transactions, from marks that the recorder found ---- */
+
+static void said(uint32_t t, enum ty_mark what, uint64_t fd, uint64_t at, uint64_t aux)
+{
+	mark(t, what, fd, at);
+	events[nevents - 1].aux = aux;
+}
+static uint32_t class_of(uint64_t end)
+{
+	for (size_t i = 0; i < run.rows.n; i++)
+		if (run.rows.v[i].end == end)
+			return run.rows.v[i].cls;
+	return 0;
+}
+
+static void test_classes(void)
+{
+	begin(TY_RULE_AUTO); /* these marks are not the application's */
+	accepted(0, 9, 10);
+	io(0, RECV, 9, 20, 100);
+	said(0, TY_MARK_CLASS, 9, 100, 5);
+	io(0, SEND, 9, 160, 170);
+	io(0, RECV, 9, 180, 200); /* nothing could be told of this one */
+	io(0, SEND, 9, 210, 220);
+	io(0, RECV, 9, 230, 300); /* the second receive told it */
+	io(0, RECV, 9, 301, 310);
+	said(0, TY_MARK_CLASS, 9, 310, 6);
+	said(0, TY_MARK_CLASS, 11, 310, 8); /* a descriptor that is no connection */
+	io(0, SEND, 9, 320, 330);
+	go();
+	CU_ASSERT_EQUAL(run.rule, TY_RULE_SOCKET);
+	CU_ASSERT_EQUAL(run.rows.n, 3);
+	CU_ASSERT_EQUAL(class_of(170), 5);
+	CU_ASSERT_EQUAL(class_of(220), TY_NONE);
+	CU_ASSERT_EQUAL(class_of(330), 6);
+	done();
+	/* the next request is received by another thread before the send returns */
+	begin(TY_RULE_SOCKET);
+	accepted(0, 9, 10);
+	io(0, RECV, 9, 20, 100);
+	said(0, TY_MARK_CLASS, 9, 100, 5);
+	io(1, RECV, 9, 90, 150);
+	said(1, TY_MARK_CLASS, 9, 150, 6);
+	io(0, SEND, 9, 140, 160);
+	io(1, SEND, 9, 180, 190);
+	go();
+	CU_ASSERT_EQUAL(run.rows.n, 2);
+	CU_ASSERT_EQUAL(class_of(150), 5);
+	CU_ASSERT_EQUAL(class_of(190), 6);
+	done();
+}
+
+static void statement(uint32_t t, uint64_t at, uint64_t cls, int state)
+{
+	io(t, RECV, 9, at - 5, at);
+	said(t, TY_MARK_CLASS, 9, at, cls);
+	lock(t, at + 10, at + 30);
+	io(t, SEND, 9, at + 40, at + 50);
+	if (state >= 0)
+		said(t, TY_MARK_STATE, 9, at + 50, (uint64_t)state);
+}
+
+static void test_transaction(void)
+{
+	begin(TY_RULE_TRANSACTION);
+	accepted(0, 9, 10);
+	statement(0, 1000, 1, -1);                        /* idle before and after: one of its own */
+	statement(0, 2000, 2, TY_SESSION_IN_TRANSACTION);
+	lock(0, 2060, 2400); /* what the thread does while the client thinks */
+	statement(1, 2500, 3, -1); /* another thread takes over */
+	statement(0, 3000, 4, TY_SESSION_FAILED);
+	statement(0, 3500, 5, TY_SESSION_IDLE);
+	statement(0, 4000, 6, -1);
+	statement(0, 5000, 2, TY_SESSION_IN_TRANSACTION); /* never ends */
+	statement(0, 6000, 3, -1);
+	ev(0, CLOSE, 9, 6999, 7000, 0, 0);
+	go();
+	CU_ASSERT_EQUAL(run.rows.n, 3);
+	CU_ASSERT_EQUAL(run.counts.unfinished, 1);
+	CU_ASSERT_EQUAL(of(1050, LATENCY), 50);
+	CU_ASSERT_EQUAL(of(3550, LATENCY), 4 * 50);
+	CU_ASSERT_EQUAL(of(3550, MUTEX), 4 * 20);
+	CU_ASSERT_EQUAL(of(3550, SEND), 4 * 10);
+	CU_ASSERT_EQUAL(of(3550, RECV), 0);
+	CU_ASSERT_EQUAL(of(3550, HELD), 0);
+	CU_ASSERT_EQUAL(class_of(3550), 2);
+	CU_ASSERT_EQUAL(of(4050, LATENCY), 50);
+	CU_ASSERT_EQUAL(run.counts.statements, 6);
+	CU_ASSERT_EQUAL(run.counts.think_ns, 3 * 450);
+	done();
+	/* the recording ends: what is idle is whole, what is open is not */
+	begin(TY_RULE_TRANSACTION);
+	accepted(0, 9, 10);
+	statement(0, 1000, 1, TY_SESSION_IN_TRANSACTION);
+	statement(0, 2000, 1, TY_SESSION_IDLE);
+	statement(0, 3000, 1, TY_SESSION_IN_TRANSACTION);
+	io(0, RECV, 9, 3990, 4000);
+	go();
+	CU_ASSERT_EQUAL(run.rows.n, 1);
+	CU_ASSERT_EQUAL(of(2050, LATENCY), 100);
+	CU_ASSERT_EQUAL(run.counts.unfinished, 1);
+	done();
+	/* a window has whole transactions only; very many waits are summed up */
+	begin(TY_RULE_TRANSACTION);
+	run.from = 1500;
+	accepted(0, 9, 10);
+	statement(0, 1000, 1, TY_SESSION_IN_TRANSACTION);
+	statement(0, 2000, 1, TY_SESSION_IDLE);
+	statement(0, 3000, 1, TY_SESSION_IN_TRANSACTION);
+	io(0, RECV, 9, 3100, 3200);
+	for (uint64_t i = 0; i < 9000; i++)
+		lock(0, 4000 + 10 * i, 4003 + 10 * i);
+	io(0, SEND, 9, 100000, 100010);
+	statement(0, 200000, 1, TY_SESSION_IDLE);
+	go();
+	CU_ASSERT_EQUAL(run.rows.n, 1);
+	CU_ASSERT_EQUAL(of(200050, LATENCY), 50 + 100010 - 3200 + 50);
+	CU_ASSERT_EQUAL(of(200050, MUTEX), 20 + 27000 + 20);
+	for (size_t i = 0; i < run.sites.n; i++)
+		if (i != TY_SITE_HELD && run.sites.v[i].op == MUTEX)
+			CU_ASSERT_EQUAL(run.sites.v[i].waits, 9002);
 	done();
 }
 
@@ -734,8 +897,8 @@ static void test_spill(void)
 	const uint64_t *ns;
 	size_t rows = 0;
 	for (uint32_t i = 0; i < 5000; i++) {
-		uint32_t s[3] = { i, 1u << 20, 0 };
-		uint64_t x[3] = { i * 1000000007ull, UINT64_MAX, 0 };
+		uint32_t s[3] = { i, i % 2 ? UINT32_MAX : 1u << 20, 0 };
+		uint64_t x[3] = { i * 1000000007ull, UINT64_MAX >> i % 64, 0 };
 		struct ty_row r = { .end = i, .latency = i, .n = i % 4 };
 		CU_ASSERT_EQUAL_FATAL(ty_ledger_add(&l, &r, s, x), 0);
 	}
@@ -746,7 +909,10 @@ static void test_spill(void)
 			CU_ASSERT_EQUAL_FATAL(row->end, rows);
 			if (row->n > 1)
 				CU_ASSERT_FATAL(site[0] == rows && ns[0] == rows * 1000000007ull &&
-						ns[1] == UINT64_MAX);
+						site[1] == (rows % 2 ? UINT32_MAX : 1u << 20) &&
+						ns[1] == UINT64_MAX >> rows % 64);
+			if (row->n > 2)
+				CU_ASSERT_FATAL(site[2] == 0 && ns[2] == 0);
 		}
 		CU_ASSERT_EQUAL(rows, 5000);
 	}
@@ -764,6 +930,7 @@ int main(void)
 		{ "hand-over while a wait ends", test_hand_over_during }, { "send that returns late", test_late_send },
 		{ "event loop, held up", test_event_loop }, { "held up, then carried again", test_held_returns },
 		{ "window", test_window }, { "very many waits", test_many_waits }, { "filter by process", test_filter },
+		{ "classes", test_classes }, { "rule transaction", test_transaction },
 		{ "markers", test_marker }, { "marker ended elsewhere", test_marker_hand_over },
 		{ "many markers", test_marker_many }, { "rule site:", test_site }, { "rule none", test_none },
 		{ "overlap is counted", test_overlap_counted }, { "random traffic", test_random },

@@ -12,9 +12,10 @@
 #include "recorder/selfcheck.h"
 #include "tests/unit/walk_self.h"
 
-enum { IMAGE = 7, GEN = 3, SNAPSHOT = 65536 };
+enum { SNAPSHOT = 65536 };
 
 static struct ty_selfcheck *check;
+static struct ty_mapping all[SELF_MODULES];
 static uint64_t top;
 
 /* The last stack taken, as the recorder would get it. */
@@ -25,8 +26,8 @@ static unsigned outcome[4], altered[4];
 
 static int run(const uint64_t *frames, size_t count, size_t bytes, uint16_t flags)
 {
-	return ty_selfcheck_run(check, IMAGE, GEN, walk.pc, walk.sp, walk.bp, stack, bytes, frames, count,
-				flags);
+	return ty_selfcheck_run(check, all, (size_t)self_module_count, walk.pc, walk.sp, walk.bp, stack, bytes, frames,
+				count, flags);
 }
 
 static __attribute__((no_sanitize("address"))) void take(void)
@@ -156,25 +157,20 @@ static void test_partial(void)
 
 static void test_unknown(void)
 {
-	struct ty_selfcheck *c;
+	struct ty_mapping *program = NULL;
 	with_alloca(3);
-	/* Another process, another generation: nothing is known about either. */
-	CU_ASSERT_EQUAL(ty_selfcheck_run(check, IMAGE + 1, GEN, walk.pc, walk.sp, walk.bp, stack, stack_bytes,
-					 walk.frame, (size_t)walk.count, 0),
-			TY_CHECK_SKIPPED);
-	CU_ASSERT_EQUAL(ty_selfcheck_run(check, IMAGE, GEN + 1, walk.pc, walk.sp, walk.bp, stack, stack_bytes,
-					 walk.frame, (size_t)walk.count, 0),
+	/* Nothing is known. */
+	CU_ASSERT_EQUAL(ty_selfcheck_run(check, all, 0, walk.pc, walk.sp, walk.bp, stack, stack_bytes, walk.frame,
+					 (size_t)walk.count, 0),
 			TY_CHECK_SKIPPED);
 	/* Only the program is known, not the C library above main. */
-	CU_ASSERT_EQUAL_FATAL(ty_selfcheck_new(&c), 0);
 	for (int i = 0; i < self_module_count; i++)
-		if (strstr(ty_elf_path(self_module[i].e), "self/exe"))
-			ty_selfcheck_map(c, IMAGE, GEN, self_module[i].start, self_module[i].end,
-					 self_module[i].base, self_module[i].e);
-	CU_ASSERT_EQUAL(ty_selfcheck_run(c, IMAGE, GEN, walk.pc, walk.sp, walk.bp, stack, stack_bytes,
-					 walk.frame, (size_t)walk.count, 0),
+		if (strstr(ty_elf_path(all[i].e), "self/exe"))
+			program = &all[i];
+	CU_ASSERT_PTR_NOT_NULL_FATAL(program);
+	CU_ASSERT_EQUAL(ty_selfcheck_run(check, program, 1, walk.pc, walk.sp, walk.bp, stack, stack_bytes, walk.frame,
+					 (size_t)walk.count, 0),
 			TY_CHECK_SHORTER);
-	ty_selfcheck_free(c);
 }
 
 /* What a hostile process might send. */
@@ -189,8 +185,8 @@ static void test_garbage(void)
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			stack[x % (stack_bytes / 8)] = i & 1 ? x : walk.sp + (x >> 20) % stack_bytes;
 		}
-		int r = ty_selfcheck_run(check, IMAGE, GEN, walk.pc, walk.sp, i % 3 ? walk.bp : x, stack,
-					 stack_bytes, walk.frame, (size_t)walk.count, 0);
+		int r = ty_selfcheck_run(check, all, (size_t)self_module_count, walk.pc, walk.sp,
+					 i % 3 ? walk.bp : x, stack, stack_bytes, walk.frame, (size_t)walk.count, 0);
 		CU_ASSERT(r >= TY_CHECK_AGREE && r <= TY_CHECK_SKIPPED);
 		memcpy(stack, good, sizeof good);
 	}
@@ -203,9 +199,9 @@ int main(void)
 	self_modules();
 	if (ty_selfcheck_new(&check))
 		return 1;
-	for (int i = 0; i < 2 * self_module_count; i++) { /* told twice, as after a fork */
-		const struct self_module *m = &self_module[i / 2];
-		ty_selfcheck_map(check, IMAGE, GEN, m->start, m->end, m->base, m->e);
+	for (int i = 0; i < self_module_count; i++) {
+		const struct self_module *m = &self_module[i];
+		all[i] = (struct ty_mapping){ m->start, m->end, m->base, m->e };
 	}
 	CU_initialize_registry();
 	CU_pSuite s = CU_add_suite("selfcheck", NULL, NULL);

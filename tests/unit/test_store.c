@@ -119,7 +119,7 @@ static void test_tables(void)
 	CU_ASSERT_EQUAL(access(lock, F_OK), -1); /* a complete store is read without leaving anything */
 	CU_ASSERT_FALSE(ty_store_recording(s));
 	CU_ASSERT_STRING_EQUAL(ty_store_meta(s, "state"), "\"complete\"");
-	CU_ASSERT_STRING_EQUAL(ty_store_meta(s, "format"), "1");
+	CU_ASSERT_STRING_EQUAL(ty_store_meta(s, "format"), "2");
 	CU_ASSERT_PTR_NULL(ty_store_meta(s, "none"));
 	CU_ASSERT_EQUAL(ty_store_meta_each(s, count_meta, &metas), 42);
 	CU_ASSERT_EQUAL(metas, 2);

@@ -401,6 +401,116 @@ static void lmdb_file(const char *format)
 	unlink(lock);
 }
 
+/* As format 1 had it: rows without checksums, no names of variables. */
+static void make_old(void)
+{
+	static const char *const tables[] = { "ops", "losses", "processes", "threads", "modules", "descriptors", "labels",
+		"paths", "symbols", "counters" };
+	MDB_env *env;
+	MDB_txn *txn;
+	MDB_dbi db;
+	MDB_cursor *c;
+	MDB_val k = { 6, (void *)"format" }, v = { 1, (void *)"1" };
+	char lock[160], row[8192], key[16];
+	OK(mdb_env_create(&env));
+	OK(mdb_env_set_maxdbs(env, 16));
+	OK(mdb_env_open(env, path, MDB_NOSUBDIR, 0600));
+	OK(mdb_txn_begin(env, NULL, 0, &txn));
+	OK(mdb_dbi_open(txn, "meta", 0, &db));
+	OK(mdb_put(txn, db, &k, &v, 0));
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		OK(mdb_dbi_open(txn, tables[i], 0, &db));
+		OK(mdb_cursor_open(txn, db, &c));
+		while (mdb_cursor_get(c, &k, &v, MDB_NEXT) == 0) {
+			CU_ASSERT_TRUE_FATAL(v.mv_size >= 8 && v.mv_size < sizeof row && k.mv_size <= sizeof key);
+			memcpy(row, v.mv_data, v.mv_size); /* the put moves both */
+			memcpy(key, k.mv_data, k.mv_size);
+			v = (MDB_val){ v.mv_size - 8, row };
+			k.mv_data = key;
+			OK(mdb_cursor_put(c, &k, &v, MDB_CURRENT));
+		}
+		mdb_cursor_close(c);
+	}
+	OK(mdb_dbi_open(txn, "objects", 0, &db));
+	OK(mdb_drop(txn, db, 1));
+	OK(mdb_txn_commit(txn));
+	mdb_env_close(env);
+	snprintf(lock, sizeof lock, "%s-lock", path);
+	unlink(lock);
+}
+
+/* A store with names of every kind. */
+static void make_named(void)
+{
+	struct ty_store *s = create();
+	put_threads(s, 1);
+	OK(ty_store_put_module(s, 0, &(struct ty_module_info){ .path = "/lib/modulename.so", .rows = "ready" }, err));
+	OK(ty_store_put_descriptor(s, &(struct ty_descriptor){ 0, 5, 1, "file", "/var/descriptorname" }, err));
+	OK(ty_store_put_symbols(s, 0, 0x10, &(struct ty_symbol){ .function = "symbolname" }, 1, err));
+	OK(ty_store_put_label(s, 0, "labelname", err));
+	OK(ty_store_put_object(s, 0, 0x55aa00001000, "variablename", err));
+	OK(ty_store_commit(s, false, err));
+	ty_store_close(s);
+}
+
+static void test_format_1(void)
+{
+	size_t n;
+	fresh("old");
+	make_named();
+	make_old();
+	struct ty_store *s = reopen();
+	CU_ASSERT_STRING_EQUAL(ty_store_modules(s, &n)->path, "/lib/modulename.so");
+	CU_ASSERT_STRING_EQUAL(ty_store_label(s, 0), "labelname");
+	const struct ty_symbol *y = ty_store_symbols(s, 0, 0x10, &n);
+	CU_ASSERT_EQUAL_FATAL(n, 1);
+	CU_ASSERT_STRING_EQUAL(y->function, "symbolname");
+	CU_ASSERT_PTR_NULL(ty_store_object(s, 0, 0x55aa00001000));
+	ty_store_close(s);
+}
+
+static void test_variables(void)
+{
+	fresh("variables");
+	make_named();
+	struct ty_store *s = reopen();
+	const char *name = ty_store_object(s, 0, 0x55aa00001000);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+	CU_ASSERT_STRING_EQUAL(name, "variablename");
+	CU_ASSERT_PTR_NULL(ty_store_object(s, 1, 0x55aa00001000));
+	CU_ASSERT_PTR_NULL(ty_store_object(s, 0, 0x55aa00001001));
+	ty_store_close(s);
+}
+
+/* Three bits of a name changed: the name is not shown. */
+static void test_flipped_name(void)
+{
+	static const char *const names[] = { "modulename", "descriptorname", "labelname", "variablename",
+		"symbolname" };
+	size_t len, n;
+	fresh("flipped");
+	make_named();
+	char *good = read_file(&len);
+	for (size_t i = 0; i < 5; i++) {
+		char *data = malloc(len);
+		memcpy(data, good, len);
+		/* in all copies of the page */
+		for (char *p = data; (p = memmem(p, len - (size_t)(p - data), names[i], strlen(names[i]))); p++)
+			p[0] ^= 1, p[1] ^= 2, p[3] ^= 4;
+		write_file(data, len);
+		if (i < 4) {
+			CU_ASSERT_FALSE(try_all());
+			CU_ASSERT_PTR_NOT_NULL(strstr(err, "damaged"));
+		} else {
+			struct ty_store *s = reopen();
+			CU_ASSERT_PTR_NULL(ty_store_symbols(s, 0, 0x10, &n));
+			ty_store_close(s);
+		}
+		free(data);
+	}
+	free(good);
+}
+
 static void test_not_a_store(void)
 {
 	static char zeros[20000];
@@ -421,7 +531,7 @@ static void test_not_a_store(void)
 	fresh("newer");
 	lmdb_file("7");
 	CU_ASSERT_FALSE(try_all());
-	CU_ASSERT_PTR_NOT_NULL(strstr(err, "newer tarry, format 7; this one reads up to 1"));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "newer tarry, format 7; this one reads up to 2"));
 	fresh("nonsense");
 	lmdb_file("-3");
 	CU_ASSERT_FALSE(try_all());
@@ -529,6 +639,9 @@ int main(void)
 	CU_ADD_TEST(s, test_changed);
 	CU_ADD_TEST(s, test_shared_page);
 	CU_ADD_TEST(s, test_claimed_entries);
+	CU_ADD_TEST(s, test_format_1);
+	CU_ADD_TEST(s, test_variables);
+	CU_ADD_TEST(s, test_flipped_name);
 	CU_ADD_TEST(s, test_not_a_store);
 	CU_ADD_TEST(s, test_read_only_folder);
 	CU_ADD_TEST(s, test_live_without_lock);

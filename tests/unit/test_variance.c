@@ -249,11 +249,15 @@ static void test_classes(void)
 	add_rows(&l);
 	CU_ASSERT_EQUAL_FATAL(ty_variance(&l, SITES, 0.99, &res), 0);
 	CU_ASSERT_EQUAL_FATAL(res.ncls, 2);
-	CU_ASSERT_EQUAL(res.cls[0].label, 5);
-	CU_ASSERT_EQUAL(res.cls[0].count, 1000);
-	double within = (res.cls[0].var * 1000 + res.cls[1].var * 2000) / 3000;
-	CU_ASSERT_DOUBLE_EQUAL(within / res.var + res.between, 1, 1e-9);
-	CU_ASSERT_TRUE(res.between > 0.3 && res.between < 0.9);
+	CU_ASSERT_TRUE(res.cls[0].time > res.cls[1].time && res.cls[0].label != res.cls[1].label);
+	const struct ty_class_stat *few = &res.cls[res.cls[1].label == 5], *many = &res.cls[res.cls[0].label == 5];
+	CU_ASSERT_EQUAL(few->label, 5);
+	CU_ASSERT_EQUAL(few->count, 1000);
+	CU_ASSERT_EQUAL(many->count, 2000);
+	double within = (few->var * 1000 + many->var * 2000) / 3000;
+	CU_ASSERT_DOUBLE_EQUAL(within / res.var + res.var_between / res.var, 1, 1e-9);
+	CU_ASSERT_TRUE(res.var_between > 0.3 * res.var && res.var_between < 0.9 * res.var);
+	CU_ASSERT_DOUBLE_EQUAL((res.var_between + res.var_within) / res.var, 1, 1e-12);
 	ty_result_free(&res);
 	ty_ledger_free(&l);
 }
@@ -336,12 +340,36 @@ static void test_sketch(void)
 	ty_sketch_free(&all);
 }
 
+/* Waits that are late for the sketch count all the same, whatever their number. */
+static void test_late(void)
+{
+	for (unsigned n = 1; n <= 3 * TY_LATE + 1; n++) {
+		struct ty_site site = { 0 };
+		struct ty_sketch all = { 0 };
+		for (unsigned i = 0; i < n; i++) {
+			uint64_t ns = (uint64_t)i * i * 977 + i;
+			CU_ASSERT_EQUAL_FATAL(ty_site_stat(&site, ns), 0);
+			CU_ASSERT_EQUAL_FATAL(ty_sketch_add(&all, ns), 0);
+		}
+		CU_ASSERT_EQUAL_FATAL(ty_site_settle(&site), 0);
+		CU_ASSERT_EQUAL(site.sketch->n, n);
+		CU_ASSERT_EQUAL(site.waits, n);
+		CU_ASSERT_EQUAL(ty_site_p99(&site), site.max); /* of fewer than 100 */
+		for (double q = 0.01; q <= 1; q += 0.01)
+			CU_ASSERT_EQUAL(ty_sketch_quantile(site.sketch, q), ty_sketch_quantile(&all, q));
+		ty_sketch_free(site.sketch);
+		free(site.sketch);
+		ty_sketch_free(&all);
+	}
+}
+
 int main(void)
 {
 	static const struct { const char *name; void (*run)(void); } tests[] = {
 		{ "shares", test_shares }, { "conditioning", test_conditioning }, { "moments by hand", test_moments },
 		{ "nothing, and no variance", test_empty }, { "tail shares", test_tail },
 		{ "block jackknife", test_jackknife }, { "classes", test_classes }, { "sketch", test_sketch },
+		{ "late for the sketch", test_late },
 		{ "intervals cover the truth", test_coverage },
 	};
 	if (CU_initialize_registry())

@@ -80,6 +80,9 @@ static void test_operators(void)
 	CU_ASSERT_EQUAL(count("  ( ( NOT Latency>5ms ) AND ( site:lock_row OR site:fdatasync ) ) "), 3 * EACH);
 	CU_ASSERT_EQUAL(count("site:lock_row and not site:lock_row"), -1); /* none is left */
 	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "no request"));
+	CU_ASSERT_EQUAL(command(cmd_blame, "--where", "latency>50s", store, NULL), 1);
+	CU_ASSERT_PTR_NOT_NULL(strstr(trouble, "is left by --where: the 200 there are"));
+	CU_ASSERT_EQUAL(count("not class=\"\""), 8 * EACH);
 }
 
 static void test_mistakes(void)
@@ -87,12 +90,16 @@ static void test_mistakes(void)
 	static const struct { const char *text, *column, *says; } t[] = {
 		{ "", "column 1", "a condition is expected" },
 		{ "latncy>5ms", "column 1", "did you mean 'latency'" },
+		{ "lat>5ms", "column 1", "did you mean 'latency'" },
 		{ "site:handle an class=buy", "column 13", "'and', 'or' or the end" },
 		{ "site:handle and", "column 16", "a condition is expected" },
 		{ "site:handle and (class=buy", "column 27", "')' is expected for the '(' in column 17" },
 		{ "site:handle)", "column 12", "'and', 'or' or the end" },
 		{ "site=handle", "column 5", "site:TEXT" },
 		{ "site:", "column 6", "a text is expected" },
+		{ "site:\"\"", "column 6", "a text is expected" },
+		{ "class=", "column 7", "a text is expected" },
+		{ "class:\"\"", "column 7", "a text is expected" },
 		{ "site:\"abc", "column 6", "no end" },
 		{ "latency>5", "column 9", "5ms" },
 		{ "latency>-5ms", "column 9", "5ms" },
