@@ -30,6 +30,7 @@ export B
 rm -rf "$LOGS"
 mkdir -p "$LOGS"
 passed=0 failed=0 skipped=0
+failures=() # said again at the end: a log is long and often cut in the middle
 wrap=()
 # ThreadSanitizer's fixed places for its memory collide with more random addresses.
 if [ "$SAN" = thread ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28)" -gt 28 ] &&
@@ -107,6 +108,7 @@ report() { # NAME RC SECONDS
 	*)
 		echo "FAIL $1 (status $2, $3 s)"
 		tail -n 200 "$log" | sed 's/^/    /'
+		failures+=("$1 (status $2)")
 		failed=$((failed + 1)) ;;
 	esac
 }
@@ -127,8 +129,16 @@ report_suite() { # NAME RC SECONDS
 	if [ "$f" -gt 0 ]; then
 		echo "FAIL $1 (status $2, $3 s)"
 		tail -n 300 "$log" | grep -vE '^(ok|skip) ' | sed 's/^/    /'
+		failures+=("$1 (status $2)")
+		while read -r _ what; do
+			failures+=("$1: $what")
+		done < <(grep -m 20 '^FAIL ' "$log")
 	fi
-	[ "$p" = 0 ] && [ "$f" = 0 ] && [ "$s" = 0 ] && { echo "FAIL $1: it ran no test"; f=1; }
+	[ "$p" = 0 ] && [ "$f" = 0 ] && [ "$s" = 0 ] && {
+		echo "FAIL $1: it ran no test"
+		failures+=("$1: it ran no test")
+		f=1
+	}
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
@@ -172,6 +182,7 @@ done 3<<<"$tests"
 fuzzers=$(grep '^fuzz/' <<<"$tests")
 [ -n "$fuzzers" ] && fuzz_all <<<"$fuzzers"
 
+[ $failed -gt 0 ] && printf 'failed: %s\n' "${failures[@]}"
 if [ $skipped -gt 0 ]; then
 	echo "$passed passed, $failed failed, $skipped skipped"
 else

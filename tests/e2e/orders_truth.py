@@ -48,9 +48,12 @@ r = report["running"]["share"] + report["held_up"]["share"]
 t = truth["functions"]["running"]["share"]
 check(abs(r - t) <= 0.02, f"{'running':14} report {100 * r:6.2f} %  truth {100 * t:6.2f} %")
 check(abs(other) <= 0.02, f"{'other sites':14} report {100 * other:6.2f} %")
-big = [n for n in found if truth["functions"][n]["share"] > 0.3]
-small = [n for n in found if 0.02 < truth["functions"][n]["share"] < 0.15]
-check(bool(big and small), f"the example still has large ({', '.join(big)}) and small shares ({', '.join(small)})")
+# Else the comparison says nothing.  Not by figures of their own: which wait varies most
+# is the machine's affair.
+shares = {n: truth["functions"][n]["share"] for n in found}
+top = max(shares, key=shares.get)
+small = [n for n in found if 0.001 < shares[n] < shares[top] / 3]
+check(shares[top] > 0.1 and bool(small), f"the example still has large ({top}) and small shares ({', '.join(small)})")
 if report["requests"]["blocks"]:
     ranked = [s for s in report["sites"] if s["share_se"] is not None]
     check(ranked and all(s["share_se"] >= 0 for s in ranked), "every share has a standard error")
