@@ -9,10 +9,10 @@ struct ty_waiter *ty_pick_largest(struct ty_waiter *first, const struct ty_pick 
 	uint32_t most = ty_queue_weight(first->tid);
 	(void)p;
 	for (struct ty_waiter *w = first->peer; w; w = w->peer) {
-		uint32_t weight = ty_queue_weight(w->tid);
-		if (weight > most || (weight == most && ty_elder(w, best))) {
+		uint32_t n = ty_queue_weight(w->tid);
+		if (n > most || (n == most && ty_elder(w, best))) {
 			best = w;
-			most = weight;
+			most = n;
 		}
 	}
 	return best;

@@ -8,7 +8,6 @@
 #include <linux/futex.h>
 
 #define BUCKETS 256u /* power of two */
-#define WEIGHTS 4096u /* power of two */
 #define SPINS 100
 
 #ifdef __x86_64__
@@ -33,8 +32,7 @@ struct ty_bucket {
 /* Fills whole pages, so that nothing else is wiped. */
 static struct wiped {
 	struct ty_bucket bucket[BUCKETS];
-	_Atomic uint32_t weight[WEIGHTS]; /* by hash of a tid.  Relaxed: a hint */
-	_Atomic uint32_t epoch;           /* 0 in a fresh process.  Relaxed: only its own value counts */
+	_Atomic uint32_t epoch; /* 0 in a fresh process.  Relaxed: only its own value counts */
 } __attribute__((aligned(TY_PAGE))) wiped;
 _Static_assert(sizeof wiped % TY_PAGE == 0, "whole pages");
 
@@ -43,7 +41,7 @@ static _Atomic uint64_t arrivals; /* relaxed: taken under a bucket's lock, and c
 
 bool ty_queue_start(void)
 {
-	return madvise(&wiped, sizeof wiped, MADV_WIPEONFORK) == 0;
+	return ty_queue_weight_start() && madvise(&wiped, sizeof wiped, MADV_WIPEONFORK) == 0;
 }
 
 uint32_t ty_queue_epoch(void)
@@ -146,28 +144,12 @@ void ty_queue_unlock(struct ty_locked *l)
 
 /* ---- the list ---- */
 
-static _Atomic uint32_t *weight_of(uint32_t tid)
-{
-	return &wiped.weight[ty_mix(tid) % WEIGHTS];
-}
-
-uint32_t ty_queue_weight(uint32_t tid)
-{
-	return tid ? atomic_load_explicit(weight_of(tid), memory_order_relaxed) : 0;
-}
-
-static void weigh(uint32_t tid, uint32_t by)
-{
-	if (tid)
-		atomic_fetch_add_explicit(weight_of(tid), by, memory_order_relaxed);
-}
-
 void ty_queue_behind(struct ty_locked *l, struct ty_waiter *w, uint32_t tid)
 {
 	(void)l;
 	if (w->state == TY_W_QUEUED) {
-		weigh(w->behind, -1u);
-		weigh(tid, 1);
+		ty_queue_weigh(w->behind, false);
+		ty_queue_weigh(tid, true);
 	}
 	w->behind = tid;
 }
@@ -197,14 +179,14 @@ void ty_queue_add(struct ty_locked *l, struct ty_waiter *w)
 	if (w->state == TY_W_NEW)
 		TY_ORDER_COUNT_UP(ty_order_stat((const void *)w->object, w->rule, w->op), waits);
 	w->state = TY_W_QUEUED;
-	weigh(w->behind, 1);
+	ty_queue_weigh(w->behind, true);
 }
 
 static void unlink_waiter(struct ty_bucket *b, struct ty_waiter *w)
 {
 	*(w->prev ? &w->prev->next : &b->first) = w->next;
 	*(w->next ? &w->next->prev : &b->last) = w->prev;
-	weigh(w->behind, -1u);
+	ty_queue_weigh(w->behind, false);
 	atomic_fetch_sub_explicit(&b->queued, 1, memory_order_release);
 }
 
@@ -233,7 +215,7 @@ bool ty_queue_alone(struct ty_waiter *w)
 		w->head = false;
 		return false;
 	}
-	weigh(w->behind, 1);
+	ty_queue_weigh(w->behind, true);
 	TY_ORDER_COUNT_UP(ty_order_stat((const void *)w->object, w->rule, w->op), waits);
 	return true;
 }
@@ -245,7 +227,7 @@ bool ty_queue_alone_still(struct ty_waiter *w)
 						     memory_order_relaxed, memory_order_relaxed))
 		return false;
 	w->state = TY_W_NEW;
-	weigh(w->behind, -1u);
+	ty_queue_weigh(w->behind, false);
 	return true;
 }
 

@@ -92,11 +92,14 @@ void ty_queue_grant(struct ty_locked *l, struct ty_waiter *w);
 /* Somebody who had been granted, or was the head, is gone: its grant is another's. */
 void ty_queue_pass(struct ty_locked *l, const void *object, bool fair);
 
-/* How many are queued behind that thread, over all objects; a hint (hashed). */
+/* weight.c: how many are queued behind that thread, over all objects.  Exact while at
+ * most some thousand threads have somebody behind them. */
 uint32_t ty_queue_weight(uint32_t tid);
 
 /* Of this process: changes with every fork, never 0. */
 uint32_t ty_queue_epoch(void);
+void ty_queue_weigh(uint32_t tid, bool more); /* one more, one less; 0: nobody */
+bool ty_queue_weight_start(void);
 /* The process restricts its own system calls: no wait is ordered from now on, and
  * those who are queued are served without blocking signals, which may be death. */
 void ty_queue_sandbox(void);

@@ -16,6 +16,7 @@
 
 #include "policies/age.h"
 #include "policies/queue.c"
+#include "policies/weight.c"
 #include "policies/waiter.c"
 #include "policies/stat.c"
 #include "policies/gate_queue.c"
@@ -58,6 +59,7 @@ static inline void order_all(enum ty_order_kind order, uint64_t seed)
 	memset(&ty_order_conf, 0, sizeof ty_order_conf);
 	memset(&wiped, 0, sizeof wiped);
 	memset(pool, 0, sizeof pool);
+	memset(&weights, 0, sizeof weights);
 	memset(&ty_order_tls, 0, sizeof ty_order_tls);
 	ty_orders = &orders_memory;
 	ty_order_conf.rules = 1;

@@ -113,6 +113,27 @@ static void test_largest(void)
 	CU_ASSERT_PTR_EQUAL(grants(object, false), w[0]); /* nobody behind either: the elder */
 }
 
+/* Whoever has the hash of another thread does not get its weight: threads of all
+ * numbers, who come and go in turn. */
+static void test_weights(void)
+{
+	enum { THREADS = 1000 };
+	for (int round = 0; round < 3; round++) {
+		for (uint32_t tid = 1; tid <= THREADS; tid++)
+			for (uint32_t i = 0; i < tid % 4; i++)
+				ty_queue_weigh(tid * 37, true);
+		for (uint32_t tid = 1; tid <= THREADS; tid++) {
+			CU_ASSERT(ty_queue_weight(tid * 37) == tid % 4);
+			CU_ASSERT(ty_queue_weight(tid * 37 + 1) == 0);
+		}
+		for (uint32_t tid = THREADS; tid; tid--)
+			for (uint32_t i = 0; i < tid % 4; i++)
+				ty_queue_weigh(tid * 37, false);
+		for (uint32_t tid = 1; tid <= THREADS; tid++)
+			CU_ASSERT(ty_queue_weight(tid * 37) == 0);
+	}
+}
+
 /* Two objects of one bucket do not see each other. */
 static void test_bucket(void)
 {
@@ -370,6 +391,7 @@ int main(void)
 	CU_pSuite s = CU_add_suite("orders", NULL, NULL);
 	CU_add_test(s, "picks", test_picks);
 	CU_add_test(s, "largest", test_largest);
+	CU_add_test(s, "weights", test_weights);
 	CU_add_test(s, "bucket", test_bucket);
 	CU_add_test(s, "fair", test_fair);
 	CU_add_test(s, "random", test_random);
