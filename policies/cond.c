@@ -18,13 +18,13 @@
 #include "policies/order.h"
 #include "policies/age.h"
 #include "policies/cond.h"
+#include "policies/gate.h"
 #include "policies/select.h"
+#include "policies/unlock.h"
 #include "preload/grant.h"
 #include "preload/object.h"
 
 #define MOST_DOUBLED 5 /* 32-fold */
-#define MISSED 8u      /* waits of an object that were missed, at least, before it is left to libc */
-#define MISSED_IN 100u /* and one of so many */
 
 struct call {
 	pthread_cond_t *c;
@@ -37,17 +37,8 @@ struct call {
 
 /* ---- the steps of a wait ---- */
 
-/* Its signals come past this library too often: libc's own waiters hear them. */
-static bool passed_by(const struct ty_order_stat *s)
-{
-	if (!s)
-		return false;
-	uint64_t missed = atomic_load_explicit(&s->bounded, memory_order_relaxed);
-	return missed >= MISSED && missed * MISSED_IN > atomic_load_explicit(&s->grants, memory_order_relaxed);
-}
-
 /* A wait looked for itself and found what it waited for: nobody had signalled it. */
-static TY_NOINLINE void was_missed(void)
+TY_NOINLINE void ty_cond_was_missed(void)
 {
 	struct ty_order_tls *s = &ty_order_tls;
 	TY_ORDER_COUNT_UP(ty_order_stat((const void *)s->object, s->rule, s->op), bounded);
@@ -55,36 +46,29 @@ static TY_NOINLINE void was_missed(void)
 	s->object = 0;
 }
 
-static void begin(struct call *a, enum ty_op op)
+static void choose(struct call *a, enum ty_op op)
 {
 	if (ty_order_tls.object && (ty_order_tls.object != (uintptr_t)a->c || ty_order_tls.mutex != a->m))
-		was_missed();
+		ty_cond_was_missed();
 	uint32_t rule = ty_select(op, a->c, &a->idle);
 	if (a->idle)
 		ty_age_idle();
 	if (rule == TY_NO_RULE || ty_object_cond(a->c).flags & TY_F_SHARED)
 		return;
+	/* Its signals come past this library: libc's own waiters hear them. */
 	struct ty_order_stat *s = ty_order_stat(a->c, rule, op);
-	a->w = passed_by(s) ? NULL : ty_waiter_new(a->c, rule, op, (uintptr_t)a);
+	a->w = ty_order_passed_by(s) ? NULL : ty_waiter_new(a->c, rule, op, (uintptr_t)a);
 	if (a->w)
 		return;
 	ty_order_tls.object = 0;
 	TY_ORDER_COUNT_UP(s, native);
 }
 
-/* Lets the mutex of such a wait go, so it has found something. */
-static int unlock(pthread_mutex_t *m)
+static void begin(struct call *a, enum ty_op op)
 {
-	if (TY_UNLIKELY(ty_order_tls.object) && ty_order_tls.mutex == m)
-		was_missed();
-	return ty_real.pthread_mutex_unlock(m);
-}
-
-static int old_unlock(pthread_mutex_t *m)
-{
-	if (TY_UNLIKELY(ty_order_tls.object) && ty_order_tls.mutex == m)
-		was_missed();
-	return ty_real.__pthread_mutex_unlock(m);
+	choose(a, op);
+	if (!a->w)
+		ty_unlock_inside(a->m);
 }
 
 static int end(const struct call *a, int r)
@@ -167,7 +151,7 @@ static int ordered(struct call *a)
 	struct timespec until;
 	struct ty_waiter *w = a->w;
 	queue_up(w);
-	int r = ty_real.pthread_mutex_unlock(a->m);
+	int r = ty_unlock(a->m);
 	if (r) {
 		give_up(w);
 		return r;
@@ -292,11 +276,6 @@ static int cnd_timedwait_(cnd_t *c, mtx_t *m, const struct timespec *t)
 	return end(&a, a.w ? c11(ordered(&a)) : ty_real.cnd_timedwait(c, m, t));
 }
 
-static int mtx_unlock_(mtx_t *m)
-{
-	return c11(unlock(MUTEX(m)));
-}
-
 static int cnd_signal_(cnd_t *c)
 {
 	return c11(cond_signal(COND(c)));
@@ -313,18 +292,19 @@ void ty_cond_install(void)
 {
 	static const enum ty_op ops[] = { TY_OP_pthread_cond_wait, TY_OP_pthread_cond_timedwait,
 					  TY_OP_pthread_cond_clockwait, TY_OP_cnd_wait, TY_OP_cnd_timedwait };
-	if (!ty_order_named(ops, sizeof ops / sizeof *ops, true))
+	bool named = ty_order_named(ops, sizeof ops / sizeof *ops, true);
+	if (!named && !ty_gated)
 		return;
+	ty_unlock_install();
 	TY_PUT(ty_grant, pthread_cond_wait, cond_wait);
 	TY_PUT(ty_grant, pthread_cond_timedwait, cond_timedwait);
 	TY_PUT(ty_grant, pthread_cond_clockwait, cond_clockwait);
-	TY_PUT(ty_grant, pthread_cond_signal, cond_signal);
-	TY_PUT(ty_grant, pthread_cond_broadcast, cond_broadcast);
-	TY_PUT(ty_grant, pthread_mutex_unlock, unlock);
-	TY_PUT(ty_grant, __pthread_mutex_unlock, old_unlock);
-	TY_PUT(ty_grant, mtx_unlock, mtx_unlock_);
 	TY_PUT(ty_grant, cnd_wait, cnd_wait_);
 	TY_PUT(ty_grant, cnd_timedwait, cnd_timedwait_);
+	if (!named) /* waits that let a mutex go */
+		return;
+	TY_PUT(ty_grant, pthread_cond_signal, cond_signal);
+	TY_PUT(ty_grant, pthread_cond_broadcast, cond_broadcast);
 	TY_PUT(ty_grant, cnd_signal, cnd_signal_);
 	TY_PUT(ty_grant, cnd_broadcast, cnd_broadcast_);
 }

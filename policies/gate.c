@@ -9,8 +9,10 @@
  *    lock whatever the head does.  So a head that never comes back (a handler
  *    jumped out of it, it was cancelled) costs time, and so does a program that
  *    needs a lock to be given to whoever asks while it is free.
- *  - whoever leaves, with the lock or without, sees to it that there is a head;
- *    becoming head and being woken are one step under the bucket's lock.
+ *  - if anybody is queued, there is a head, or else an owner who found the queue so
+ *    and whose unlock makes one.  Whoever leaves without the lock sees to it that
+ *    there is a head.  Becoming head and being woken are one step under the
+ *    bucket's lock.
  *  - a head stays in the queue until it has left, so that nobody overtakes it;
  *    but if a look finds the lock free, its heads are late, and out of the queue.
  *
@@ -122,6 +124,15 @@ static enum entry enter(const struct ty_gate *g, struct ty_waiter *w, int *r)
 	return entry;
 }
 
+/* Who has the lock lets the next one come when it unlocks: until then the order may
+ * change its mind, and one wake-up, not two, lies between two owners.  Where it is seen
+ * that unlocks come past this library, the next head comes at once and sleeps at the
+ * real lock. */
+static bool opens_later(const struct ty_gate *g, const struct ty_waiter *w)
+{
+	return g->opened && !ty_order_passed_by(ty_order_stat(g->object, w->rule, w->op));
+}
+
 static void leave(const struct ty_gate *g, struct ty_waiter *w, bool took)
 {
 	struct ty_locked l;
@@ -131,7 +142,8 @@ static void leave(const struct ty_gate *g, struct ty_waiter *w, bool took)
 	ty_queue_remove(&l, w);
 	if (took && !g->reader)
 		ty_gate_owned(&l, g->object, g->tid);
-	ty_gate_lead(&l, g->object);
+	if (!took || !opens_later(g, w))
+		ty_gate_lead(&l, g->object);
 	ty_queue_unlock(&l);
 }
 

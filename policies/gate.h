@@ -14,6 +14,7 @@ struct ty_gate {
 	void *object;
 	enum ty_op op;
 	bool reader;                    /* shares the lock with other readers */
+	bool opened;                    /* whoever unlocks calls ty_gate_open */
 	uint32_t tid, owner;            /* the caller, and who has the lock; 0: unknown */
 	const struct timespec *deadline; /* NULL: none */
 	clockid_t clock;
@@ -30,6 +31,9 @@ static inline bool ty_gate_took(int r)
 
 /* Asks for it in the order of the rule that matches, or at once if none does. */
 int ty_gate(const struct ty_gate *g);
+/* Its lock has been let go, or is about to be: unless a head is on its way, the order
+ * picks one.  The object itself is not looked at. */
+void ty_gate_open(const void *object);
 
 /* ---- the queue before a gate: gate_queue.c; the bucket is locked ---- */
 

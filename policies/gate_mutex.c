@@ -6,8 +6,7 @@
  * process) and every robust one, which libc marks as if it were; one that the
  * caller has already (its kind says what becomes of that),
  * and deadlines that glibc refuses.  trylock of the application stays its own:
- * it waits for nobody.  unlock is libc's own, so whoever is at the real lock is
- * woken as ever. */
+ * it waits for nobody.  What unlocks is in unlock.c. */
 #include "policies/gate.h"
 #include "preload/grant.h"
 #include "preload/object.h"
@@ -37,6 +36,7 @@ static int ask(struct ty_gate *g)
 	struct ty_object o = ty_object_mutex(m);
 	g->owner = (uint32_t)o.owner;
 	g->tid = ty_tid_from_libc();
+	g->opened = !(m->__data.__kind & TY_MUTEX_ROBUST_OR_PI); /* the next one lends its owner priority from the lock itself */
 	if (o.flags & TY_F_SHARED || (g->owner && g->owner == g->tid))
 		return g->lock(g);
 	return ty_gate(g);
@@ -75,6 +75,7 @@ void ty_gate_mutex_start(void)
 					  TY_OP_mtx_lock,                TY_OP_mtx_timedlock };
 	if (!ty_order_named(ops, sizeof ops / sizeof *ops, false))
 		return;
+	ty_gated = true;
 	PUT(pthread_mutex_lock), PUT(__pthread_mutex_lock), PUT(pthread_mutex_timedlock), PUT(pthread_mutex_clocklock);
 	PUT(mtx_lock), PUT(mtx_timedlock);
 	TY_PUT(ty_first, pthread_mutex_trylock, try_first);

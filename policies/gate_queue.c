@@ -66,6 +66,14 @@ void ty_gate_lead(struct ty_locked *l, const void *object)
 	count_passed(l, last);
 }
 
+void ty_gate_open(const void *object)
+{
+	struct ty_locked l;
+	ty_queue_lock(&l, object);
+	ty_gate_lead(&l, object);
+	ty_queue_unlock(&l);
+}
+
 void ty_gate_late(struct ty_locked *l, const void *object)
 {
 	for (struct ty_waiter *w = ty_queue_next(l, object, NULL), *next; w; w = next) {

@@ -46,9 +46,9 @@ void ty_orders_start(struct ty_orders *o)
 		return;
 	copy_conf(&o->conf);
 	ty_orders = o;
-	ty_cond_install();
 	ty_gate_mutex_start();
 	ty_gate_rwlock_start();
+	ty_cond_install();
 	ty_sync_start(&ty_order_conf);
 	ty_age_start(&ty_order_conf);
 }

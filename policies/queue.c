@@ -84,6 +84,11 @@ bool ty_queue_any(const void *object)
 	       atomic_load_explicit(&b->alone, memory_order_acquire) != NULL;
 }
 
+bool ty_queue_listed(const void *object)
+{
+	return atomic_load_explicit(&bucket_of(object)->queued, memory_order_acquire) != 0;
+}
+
 uint64_t ty_queue_mask(uint64_t mask)
 {
 	uint64_t old = 0;

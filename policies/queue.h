@@ -54,6 +54,9 @@ struct ty_waiter {
  * ordered against the waiter otherwise; exact for who is: the waiter is added
  * before it lets the mutex go, so who takes that mutex afterwards sees it. */
 bool ty_queue_any(const void *object);
+/* Is one of them in its list: more than one that is alone?  For a gate this is exact
+ * for a thread that has had the bucket locked since it came to have the lock. */
+bool ty_queue_listed(const void *object);
 
 /* A gate's waiter, NEW, becomes ALONE in its bucket and head without any lock, and
  * QUEUED as soon as the bucket is locked; false: others are there. */
@@ -95,11 +98,11 @@ void ty_queue_pass(struct ty_locked *l, const void *object, bool fair);
 /* weight.c: how many are queued behind that thread, over all objects.  Exact while at
  * most some thousand threads have somebody behind them. */
 uint32_t ty_queue_weight(uint32_t tid);
+void ty_queue_weigh(uint32_t tid, bool more); /* one more, one less; 0: nobody */
+bool ty_queue_weight_start(void);
 
 /* Of this process: changes with every fork, never 0. */
 uint32_t ty_queue_epoch(void);
-void ty_queue_weigh(uint32_t tid, bool more); /* one more, one less; 0: nobody */
-bool ty_queue_weight_start(void);
 /* The process restricts its own system calls: no wait is ordered from now on, and
  * those who are queued are served without blocking signals, which may be death. */
 void ty_queue_sandbox(void);
@@ -158,6 +161,8 @@ extern __thread struct ty_order_tls ty_order_tls;
 
 /* stat.c: the object's counters, see include/tarry/order.h.  NULL: orders are off. */
 struct ty_order_stat *ty_order_stat(const void *object, uint32_t rule, uint32_t op);
+/* Has what wakes the object's waiters come past this library too often? */
+bool ty_order_passed_by(const struct ty_order_stat *s);
 #define TY_ORDER_COUNT_UP(stat, field) \
 	((stat) ? (void)atomic_fetch_add_explicit(&(stat)->field, 1, memory_order_relaxed) : (void)0)
 

@@ -6,16 +6,23 @@
 #include "preload/grant.h"
 #include "preload/object.h"
 #include "preload/wait.h"
+#include "policies/queue.h"
 
 #define INLINE __attribute__((always_inline)) static inline /* the frame is the exported function's */
 
 /* ---- releases ---- */
 
+/* Does somebody sleep on a mutex that the caller owns, or before its gate? */
+INLINE int mutex_waited(const pthread_mutex_t *m)
+{
+	return ty_mutex_contended(m) || (TY_UNLIKELY(ty_gated) && ty_queue_listed(m));
+}
+
 #define WAITED(obj) ty_somebody_waits(TY_OBJ(obj), TY_OBJECT(obj)(obj).flags != 0)
 
-/* The usual release, nobody waits, is a count and a jump; anything else goes,
- * by a tail call, to a function that stands in its place. */
-#define RELEASES_AS(fn, name, type, waited, extra)                                                \
+/* The usual release, nobody waits, is a count and a jump; anything else, and what may
+ * be, goes by a tail call to a function that stands in its place. */
+#define RELEASES_AS(fn, name, type, maybe, waited, extra)                                             \
 	static TY_NOINLINE int slow_##name(type *p)                                               \
 	{                                                                                         \
 		struct ty_thread *t = ty_enter();                                                 \
@@ -36,15 +43,17 @@
 	TY_EXPORT int fn(type *p)                                                                 \
 	{                                                                                         \
 		struct ty_thread *t = ty_enter_fast();                                            \
-		if (TY_UNLIKELY(!t || (waited)))                                                  \
+		if (TY_UNLIKELY(!t || (maybe)))                                                  \
 			return slow_##name(p);                                                    \
 		ty_count(t, TY_OP_##name);                                                        \
 		return ty_grant.name(p);                                                          \
 	}
-#define RELEASES(name, type, waited, extra) RELEASES_AS(name, name, type, waited, extra)
+#define RELEASES(name, type, waited, extra) RELEASES_AS(name, name, type, waited, waited, extra)
+#define RELEASES_MUTEX(name) \
+	RELEASES_AS(name, name, pthread_mutex_t, ty_gated || ty_mutex_contended(p), mutex_waited(p), 0)
 
-RELEASES(pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p), 0)
-RELEASES(__pthread_mutex_unlock, pthread_mutex_t, ty_mutex_contended(p), 0)
+RELEASES_MUTEX(pthread_mutex_unlock)
+RELEASES_MUTEX(__pthread_mutex_unlock)
 RELEASES(mtx_unlock, mtx_t, WAITED(p), 0)
 RELEASES(pthread_rwlock_unlock, pthread_rwlock_t, WAITED(p), 0)
 RELEASES(__pthread_rwlock_unlock, pthread_rwlock_t, WAITED(p), 0)
@@ -66,7 +75,7 @@ RELEASES(cnd_broadcast, cnd_t, WAITED(p), TY_F_BROADCAST)
  * Looked at as late as may be, for a waiter that comes during the walk. */
 INLINE void releases_mutex(struct ty_wait *w, struct ty_thread *t, enum ty_op op, const pthread_mutex_t *m)
 {
-	if (TY_LIKELY(!ty_mutex_contended(m)))
+	if (TY_LIKELY(!mutex_waited(m)))
 		return;
 	unsigned flags = ty_object_mutex(m).flags;
 	if (w->t)
@@ -100,8 +109,8 @@ COND_WAIT(cnd_wait, cnd_wait, cnd_t, mtx_t, (cnd_t *c, mtx_t *m), (c, m), ty_err
 COND_WAIT(cnd_timedwait, cnd_timedwait, cnd_t, mtx_t, (cnd_t *c, mtx_t *m, const struct timespec *t), (c, m, t),
 	  ty_err_c11)
 
-RELEASES_AS(COND(pthread_cond_signal), pthread_cond_signal, pthread_cond_t, WAITED(p), 0)
-RELEASES_AS(COND(pthread_cond_broadcast), pthread_cond_broadcast, pthread_cond_t, WAITED(p), TY_F_BROADCAST)
+RELEASES_AS(COND(pthread_cond_signal), pthread_cond_signal, pthread_cond_t, WAITED(p), WAITED(p), 0)
+RELEASES_AS(COND(pthread_cond_broadcast), pthread_cond_broadcast, pthread_cond_t, WAITED(p), WAITED(p), TY_F_BROADCAST)
 
 VERSIONED(ty_pthread_cond_wait, pthread_cond_wait, "@GLIBC_2.3.2");
 VERSIONED(ty_pthread_cond_timedwait, pthread_cond_timedwait, "@GLIBC_2.3.2");

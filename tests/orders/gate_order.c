@@ -146,7 +146,7 @@ static void bound(int crowd)
 	int came = 0, last = 2 * crowd + 2;
 	atomic_store(&turns, 0);
 	lock_mutex();
-	for (; came < crowd + 1; came++) { /* number 0 goes to the lock itself, 1 is the one */
+	for (; came < crowd; came++) { /* number 0 goes to the lock itself, 1 is the one */
 		begin(came);
 		invite(&guest[came], takes_a_turn, NULL, came);
 	}
@@ -157,7 +157,7 @@ static void bound(int crowd)
 			for (int i = 0; i < came && !in; i++)
 				if (atomic_load(&guest[i].has) && !atomic_load(&guest[i].may_go))
 					in = &guest[i];
-		if (came < 3 * crowd + 1) { /* one has been chosen already, is at the lock and no longer in the crowd */
+		if (came < 3 * crowd + 1) { /* who has the lock chooses when he lets it go */
 			begin(came);
 			invite(&guest[came], takes_a_turn, NULL, came);
 			came++;

@@ -27,6 +27,7 @@
 #include "policies/largest.c"
 
 struct ty_real ty_real, ty_grant;
+bool ty_gated;
 struct ty_self ty_self;
 struct ty_process_state ty_proc;
 __thread struct ty_tls ty_tls = { .gate = 1 };
@@ -58,8 +59,8 @@ static inline void order_all(enum ty_order_kind order, uint64_t seed)
 	memset(&orders_memory, 0, sizeof orders_memory);
 	memset(&ty_order_conf, 0, sizeof ty_order_conf);
 	memset(&wiped, 0, sizeof wiped);
-	memset(pool, 0, sizeof pool);
 	memset(&weights, 0, sizeof weights);
+	memset(pool, 0, sizeof pool);
 	memset(&ty_order_tls, 0, sizeof ty_order_tls);
 	ty_orders = &orders_memory;
 	ty_order_conf.rules = 1;

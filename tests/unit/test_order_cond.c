@@ -6,6 +6,7 @@
 #include "tests/unit/orders_world.h"
 
 #include "policies/cond.c"
+#include "policies/unlock.c"
 
 static pthread_cond_t c;
 static pthread_mutex_t m;
@@ -146,7 +147,7 @@ static void test_place(void)
 	CU_ASSERT(first_is_mine && queued == 2);
 	CU_ASSERT_EQUAL(cond_wait(&c, &m), 0);
 	CU_ASSERT(first_is_mine && stat_of(&c)->bounded == 0);
-	unlock(&m), locks++; /* had found something: comes anew */
+	ty_unlock(&m), locks++; /* had found something: comes anew */
 	CU_ASSERT_EQUAL(cond_wait(&c, &m), 0);
 	CU_ASSERT(!first_is_mine && queued == 2 && stat_of(&c)->bounded == 1);
 	CU_ASSERT_EQUAL(cond_wait(&c, &m), 0); /* another request: another place */
@@ -190,7 +191,7 @@ static void test_missed(void)
 	for (unsigned i = 0; i < MISSED; i++) {
 		CU_ASSERT_EQUAL(native, 0);
 		cond_wait(&c, &m);
-		unlock(&m), locks++;
+		ty_unlock(&m), locks++;
 	}
 	CU_ASSERT(stat_of(&c)->bounded == MISSED && slept == MISSED);
 	cond_wait(&c, &m);

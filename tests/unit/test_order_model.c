@@ -58,6 +58,7 @@ static void say(const char *format, ...)
 static void cleanup_set(void (*fn)(void *), void *arg);
 
 #include "policies/cond.c"
+#include "policies/unlock.c"
 
 #define ACTORS 5
 #define STACK 6144
@@ -181,7 +182,6 @@ static void ended(void)
 	stop(DONE, NULL);
 }
 
-static int unlock(pthread_mutex_t *mutex);
 static int model_sleep(sem_t *sem, clockid_t clock, const struct timespec *t)
 {
 	(void)clock, (void)t;
@@ -194,7 +194,7 @@ static int model_sleep(sem_t *sem, clockid_t clock, const struct timespec *t)
 		a->cleanup(a->cleanup_arg);
 		if (m.owner != me)
 			wrong = "cancelled without the mutex";
-		unlock(&m.mutex); /* the program's own handler */
+		ty_unlock(&m.mutex); /* the program's own handler */
 		ended();
 	}
 	--*(uint32_t *)(void *)sem;
@@ -259,7 +259,7 @@ static void waits(void)
 			wrong = "a wait returned without the mutex";
 	}
 	m.items -= r == 0; /* one that is late looks at nothing, so it may not have been granted */
-	unlock(&m.mutex);
+	ty_unlock(&m.mutex);
 }
 
 static void signals(int role, int waiters)
@@ -268,7 +268,7 @@ static void signals(int role, int waiters)
 	m.items += role == BROADCASTS ? waiters : 1;
 	if (role == SIGNALS)
 		cond_signal(&m.cond);
-	unlock(&m.mutex);
+	ty_unlock(&m.mutex);
 	stop(STEP, NULL);
 	if (role == SIGNALS_LATE)
 		cond_signal(&m.cond);
