@@ -7,6 +7,7 @@
  * both parts add up to the variance of all. */
 #include "analyze/run.h"
 
+#include "analyze/quantile.h"
 #include "analyze/radix.h"
 
 struct group { uint64_t n, at; long double sum; };
@@ -48,10 +49,9 @@ static int add(struct ty_result *res, uint32_t label, uint64_t *latency, const s
 		long double d = (long double)latency[i] - mean;
 		ll += d * d;
 	}
-	size_t rank = (size_t)((g->n * 99 + 99) / 100);
 	long double off = mean - (long double)res->mean;
 	res->cls[res->ncls++] = (struct ty_class_stat){
-		.label = label, .count = g->n, .p99 = latency[rank - 1], .mean = (double)mean,
+		.label = label, .count = g->n, .p99 = latency[ty_quantile_at(g->n, 0.99)], .mean = (double)mean,
 		.var = (double)(ll / (long double)g->n), .time = total > 0 ? (double)(g->sum / total) : 0,
 	};
 	res->var_within += (double)(ll / (long double)res->n);

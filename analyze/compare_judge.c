@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "analyze/quantile.h"
 #include "analyze/radix.h"
 
 #define WIDEN 1.0679 /* Student's t for 19 degrees of freedom over the normal quantile, at 97.5 % */
@@ -70,10 +71,8 @@ static int measure_latency(const uint64_t *latency, size_t n, double ret[TY_M_CO
 	}
 	for (size_t i = 0; n && i < n; i++)
 		dev += (l[i] - sum / n) * (l[i] - sum / n);
-	for (unsigned m = 0; !e && n && m < TY_M_COUNT; m++) {
-		double rank = ceil(metrics[m].q * (double)n - 1e-9);
-		ret[m] = (double)l[rank < 1 ? 0 : (size_t)rank - 1];
-	}
+	for (unsigned m = 0; !e && n && m < TY_M_COUNT; m++)
+		ret[m] = (double)l[ty_quantile_at(n, metrics[m].q)];
 	if (n) {
 		ret[TY_M_MEAN] = (double)(sum / n);
 		ret[TY_M_SD] = (double)sqrtl(dev / n);

@@ -10,6 +10,7 @@
 #include "analyze/html.h"
 #include "analyze/json.h"
 #include "analyze/names.h"
+#include "analyze/quantile.h"
 #include "analyze/radix.h"
 
 #define BINS 64
@@ -50,14 +51,11 @@ static json_t *histogram(const uint64_t *sorted, size_t n)
 	return o;
 }
 
-/* The smallest latency with at least that part of the requests at or below it, as in the report. */
 static json_t *quantile(const uint64_t *sorted, size_t n, double q)
 {
-	double rank = ceil(q * (double)n - 1e-9);
-	size_t i = rank < 1 ? 0 : (size_t)rank - 1;
 	json_t *pair = json_array();
 	json_array_append_new(pair, ty_json_real(q));
-	json_array_append_new(pair, ty_json_integer(sorted[i < n ? i : n - 1]));
+	json_array_append_new(pair, ty_json_integer(sorted[ty_quantile_at(n, q)]));
 	return pair;
 }
 

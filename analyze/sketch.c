@@ -6,8 +6,9 @@
 #include "analyze/sketch.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
+
+#include "analyze/quantile.h"
 
 int ty_sketch_octave(struct ty_sketch *s, unsigned k)
 {
@@ -43,9 +44,7 @@ uint64_t ty_sketch_quantile(const struct ty_sketch *s, double q)
 {
 	if (!s->n)
 		return 0;
-	uint64_t rank = (uint64_t)ceil(q * (double)s->n), seen = 0, last = 0;
-	if (rank < 1)
-		rank = 1;
+	uint64_t at = ty_quantile_at(s->n, q), seen = 0, last = 0;
 	for (unsigned k = 0; k < TY_SKETCH_OCTAVES; k++) {
 		if (!s->oct[k])
 			continue;
@@ -54,7 +53,7 @@ uint64_t ty_sketch_quantile(const struct ty_sketch *s, double q)
 				continue;
 			seen += s->oct[k][i];
 			last = middle(k, i);
-			if (seen >= rank)
+			if (seen > at)
 				return last;
 		}
 	}

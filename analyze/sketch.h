@@ -53,7 +53,7 @@ static inline int ty_sketch_add(struct ty_sketch *s, uint64_t v)
 }
 
 int ty_sketch_merge(struct ty_sketch *into, const struct ty_sketch *from);
-/* The middle of the bucket that holds the ceil(q * n)-th smallest value; 0 when empty. */
+/* The middle of the bucket that holds the quantile (quantile.h); 0 when empty. */
 uint64_t ty_sketch_quantile(const struct ty_sketch *s, double q);
 void ty_sketch_free(struct ty_sketch *s);
 

@@ -6,6 +6,7 @@
  * long the recording runs.  What a drain brings late is waited for: the view
  * lags LAG behind. */
 #include "analyze/live.h"
+#include "analyze/quantile.h"
 #include "analyze/top.h"
 #include "recorder/proc.h"
 
@@ -189,8 +190,8 @@ static void sum_requests(struct ty_top *t, uint64_t from)
 	if (!n)
 		return;
 	qsort(t->req, n, sizeof *t->req, by_latency);
-	f->p50 = t->req[(n - 1) / 2].latency;
-	f->p99 = t->req[(size_t)((double)n * 0.99 + 0.999999) - 1].latency;
+	f->p50 = t->req[ty_quantile_at(n, 0.5)].latency;
+	f->p99 = t->req[ty_quantile_at(n, 0.99)].latency;
 	f->max = t->req[n - 1].latency;
 }
 

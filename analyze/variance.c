@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "analyze/quantile.h"
 #include "analyze/radix.h"
 #include "analyze/vec.h"
 
@@ -41,14 +42,6 @@ struct work {
 	double tail_l;
 };
 
-/* The smallest value with at least q * n values at or below it. */
-static uint64_t quantile(const uint64_t *sorted, size_t n, double q)
-{
-	double rank = ceil(q * (double)n - 1e-9);
-	size_t i = rank < 1 ? 0 : (size_t)rank - 1;
-	return sorted[i < n ? i : n - 1];
-}
-
 static int latencies(struct work *w, double tail)
 {
 	struct ty_result *res = w->res;
@@ -65,12 +58,12 @@ static int latencies(struct work *w, double tail)
 	}
 	res->n = n;
 	res->mean = (double)((long double)sum / (long double)n);
-	res->p50 = quantile(l, n, 0.5);
-	res->p95 = quantile(l, n, 0.95);
-	res->p99 = quantile(l, n, 0.99);
-	res->p999 = quantile(l, n, 0.999);
+	res->p50 = l[ty_quantile_at(n, 0.5)];
+	res->p95 = l[ty_quantile_at(n, 0.95)];
+	res->p99 = l[ty_quantile_at(n, 0.99)];
+	res->p999 = l[ty_quantile_at(n, 0.999)];
 	res->max = l[n - 1];
-	res->tail_at = quantile(l, n, tail);
+	res->tail_at = l[ty_quantile_at(n, tail)];
 	long double l2 = 0;
 	for (size_t i = 0; i < n; i++)
 		l2 += (long double)l[i] * (long double)l[i];

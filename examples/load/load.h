@@ -119,6 +119,7 @@ static inline void load_sum_up(struct load_result *r, uint64_t *all)
 		r->mean += (double)all[i] / (double)r->requests;
 	for (uint64_t i = 0; i < r->requests; i++)
 		r->variance += ((double)all[i] - r->mean) * ((double)all[i] - r->mean) / (double)r->requests;
+	/* the examples stand alone: not analyze/quantile.h, which takes one latency less where q * n is a whole number */
 	r->p50 = (double)all[r->requests / 2];
 	r->p99 = (double)all[r->requests * 99 / 100];
 	r->max = (double)all[r->requests - 1];

@@ -118,6 +118,7 @@ struct load_plan {
 	const char *latencies; /* file for each latency in ns, one a line; NULL: none */
 };
 int load_run(const struct load_plan *plan, struct load_result *r); /* 0 or -1 */
+/* Of the histogram, in ns.  Not analyze/quantile.h: what tarry's figures are compared with must not come from tarry. */
 uint64_t load_quantile(const struct load_result *r, double q);
 
 /* The JSON that --truth writes; t may be NULL (clients only), r too (service only). */

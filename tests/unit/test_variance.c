@@ -328,8 +328,9 @@ static void test_sketch(void)
 	}
 	CU_ASSERT_EQUAL_FATAL(ty_sketch_merge(&a, &b), 0);
 	qsort(v, MOST, sizeof *v, by_value);
-	for (double q = 0.01; q < 1; q += 0.01) {
-		double exact = (double)v[(size_t)ceil(q * MOST) - 1], got = (double)ty_sketch_quantile(&a, q);
+	for (size_t percent = 1; percent < 100; percent++) {
+		double q = (double)percent / 100, got = (double)ty_sketch_quantile(&a, q);
+		double exact = (double)v[(percent * MOST + 99) / 100 - 1];
 		CU_ASSERT_TRUE(fabs(got - exact) <= exact / 128);
 		CU_ASSERT_EQUAL(ty_sketch_quantile(&a, q), ty_sketch_quantile(&all, q));
 	}
