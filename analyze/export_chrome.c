@@ -15,8 +15,8 @@ struct chrome {
 	struct export *x;
 	FILE *out;
 	struct ty_arrows *wakes;
-	char **op;       /* [nops + 1] as JSON */
-	char **function; /* [npaths] as JSON, NULL: not used yet */
+	char **op, **cls; /* [nops + 1] names of operations and of their classes, as JSON */
+	char **function;  /* [npaths] as JSON, NULL: not used yet */
 	uint64_t arrows, requests;
 	bool comma;
 	int e;
@@ -95,13 +95,12 @@ static void put_object(struct chrome *c, const struct ty_ev *e)
 	}
 }
 
-static void slice(struct chrome *c, const struct ty_ev *e, uint64_t begin_ns, uint64_t ns,
-		  const char *class_name)
+static void slice(struct chrome *c, const struct ty_ev *e, uint64_t begin_ns, uint64_t ns, const char *cls)
 {
 	const struct run *r = &c->x->run;
 	begin(c, "X", e->thread, begin_ns);
 	put_us(c, "dur", (int64_t)ns);
-	fprintf(c->out, ",\"cat\":\"%s\",\"name\":%s", class_name, c->op[e->op]);
+	fprintf(c->out, ",\"cat\":%s,\"name\":%s", cls, c->op[e->op]);
 	if (!(r->t.paths[e->path].flags & TY_F_NO_PATH))
 		fprintf(c->out, ",\"sf\":\"%u.0\"", e->path);
 	fprintf(c->out, ",\"args\":{\"function\":%s", function_of(c, e->path));
@@ -127,7 +126,7 @@ static int wake(struct chrome *c, const struct ty_ev *e)
 		       e->aux >= INT32_MAX              ? UINT32_MAX :
 							  1;
 	/* an arrow needs something to begin at */
-	slice(c, e, e->end, 1, "wake");
+	slice(c, e, e->end, 1, "\"wake\"");
 	return ty_arrows_add(c->wakes, &(struct ty_arrow){ .when = e->end,
 							   .object = e->object,
 							   .space = space_of(c, e),
@@ -160,7 +159,7 @@ static int add_event(void *arg, const struct ty_ev *e)
 		return 0;
 	if (e->kind == TY_EV_WAKE)
 		return wake(c, e);
-	slice(c, e, e->begin, e->end - e->begin, c->x->run.t.ops[e->op].class_name);
+	slice(c, e, e->begin, e->end - e->begin, c->cls[e->op]);
 	arrow(c, e);
 	return 0;
 }
@@ -250,11 +249,12 @@ static int prepare(struct chrome *c)
 	const struct ty_tables *t = &c->x->run.t;
 	c->wakes = ty_arrows_new();
 	c->op = calloc(t->nops + 1, sizeof *c->op);
+	c->cls = calloc(t->nops + 1, sizeof *c->cls);
 	c->function = calloc(t->npaths + 1, sizeof *c->function);
-	if (!c->wakes || !c->op || !c->function)
+	if (!c->wakes || !c->op || !c->cls || !c->function)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->nops; i++)
-		if (!(c->op[i] = quoted(t->ops[i].name)))
+		if (!(c->op[i] = quoted(t->ops[i].name)) || !(c->cls[i] = quoted(t->ops[i].class_name)))
 			return -ENOMEM;
 	return 0;
 }
@@ -277,9 +277,12 @@ int ty_export_chrome(struct export *x, char *err)
 	}
 	for (size_t i = 0; c.op && i < x->run.t.nops; i++)
 		free(c.op[i]);
+	for (size_t i = 0; c.cls && i < x->run.t.nops; i++)
+		free(c.cls[i]);
 	for (size_t i = 0; c.function && i < x->run.t.npaths; i++)
 		free(c.function[i]);
 	free(c.op);
+	free(c.cls);
 	free(c.function);
 	ty_arrows_free(c.wakes);
 	return e;

@@ -6,6 +6,7 @@
  * event, and requests are those of the report. */
 #include "analyze/export.h"
 
+#include "analyze/fmt.h"
 #include "tarry/event.h"
 
 bool ty_export_counted(const struct export *x, uint32_t thread)
@@ -124,12 +125,22 @@ struct lines {
 	int e;
 };
 
-/* One frame without what separates frames. */
+/* One frame without what separates frames, and as it is shown. */
 static char *frame_text(const char *name)
 {
-	char *s = strdup(*name ? name : "?");
-	for (char *p = s; p && *p; p++)
-		*p = *p == ';' ? ',' : (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
+	char *s = malloc(strlen(name) + 2), *to = s;
+	bool shown;
+	for (size_t n; s && *name; name += n) {
+		n = ty_fmt_character(name, &shown);
+		if (shown && *name != ';')
+			to = mempcpy(to, name, n);
+		else
+			*to++ = shown ? ',' : '?';
+	}
+	if (to == s && s)
+		*to++ = '?';
+	if (s)
+		*to = 0;
 	return s;
 }
 

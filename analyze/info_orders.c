@@ -23,6 +23,12 @@ static const char *text_of(json_t *o, const char *key, const char *otherwise)
 	return s ? s : otherwise;
 }
 
+static void put_word(json_t *o, const char *key)
+{
+	char fit[4 * 30 + 1];
+	printf("%s", ty_fmt_fit(fit, sizeof fit, text_of(o, key, "?"), 30));
+}
+
 static void put_theta(json_t *o)
 {
 	double theta = json_number_value(json_object_get(o, "theta"));
@@ -37,7 +43,8 @@ static void put_object(json_t *o)
 	static const char *const keys[] = { "waits", "grants", "choices", "reordered", "forced", "bounded", "native" };
 	char fit[4 * 30 + 1], n[TY_FMT];
 	const char *name = text_of(o, "name", text_of(o, "object", "(others)"));
-	printf("  %-30s  %-8s", ty_fmt_fit(fit, sizeof fit, name, 30), text_of(o, "order", "?"));
+	printf("  %-30s", ty_fmt_fit(fit, sizeof fit, name, 30));
+	printf("  %-8s", ty_fmt_fit(fit, sizeof fit, text_of(o, "order", "?"), 30));
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		printf("%11s", ty_fmt_count(n, count_of(o, keys[i])));
 	put_theta(o);
@@ -64,9 +71,10 @@ static void put_fsync(json_t *f)
 	char a[TY_FMT], b[TY_FMT], c[TY_FMT];
 	if (!count_of(f, "calls"))
 		return;
-	printf("  fsync %s: %s calls, %s flushes, %s shared another's", text_of(f, "policy", "?"),
-	       ty_fmt_count(a, count_of(f, "calls")), ty_fmt_count(b, count_of(f, "done")),
-	       ty_fmt_count(c, count_of(f, "shared")));
+	printf("  fsync ");
+	put_word(f, "policy");
+	printf(": %s calls, %s flushes, %s shared another's", ty_fmt_count(a, count_of(f, "calls")),
+	       ty_fmt_count(b, count_of(f, "done")), ty_fmt_count(c, count_of(f, "shared")));
 	if (count_of(f, "lazy"))
 		printf(", %s returned before their data was on disk", ty_fmt_count(a, count_of(f, "lazy")));
 	putchar('\n');
@@ -81,9 +89,11 @@ void ty_info_orders(const struct ty_info *i)
 		return;
 	printf("\norders: %s%s\n", ty_fmt_fit(fit, sizeof fit, text_of(o, "text", "?"), 120),
 	       ty_orders_times(o, times, sizeof times));
-	if (json_array_size(json_object_get(o, "rules")))
-		printf("  age by %s, a waiter looks for itself after %s\n", text_of(o, "age", "?"),
-		       ty_fmt_ns(a, (double)count_of(o, "bound_ns")));
+	if (json_array_size(json_object_get(o, "rules"))) {
+		printf("  age by ");
+		put_word(o, "age");
+		printf(", a waiter looks for itself after %s\n", ty_fmt_ns(a, (double)count_of(o, "bound_ns")));
+	}
 	list = json_object_get(o, "unmatched");
 	json_array_foreach(list, k, line) {
 		printf("  ");

@@ -94,7 +94,9 @@ static void put_recording(const struct ty_info *i)
 	char events[TY_FMT], bytes[TY_FMT], cores[TY_FMT];
 	json_t *trimmed = ty_info_meta(i, "trimmed"), *cost = ty_info_meta(i, "recorder");
 	put_fit(i->path, 100);
-	printf(": %s, %s event%s, %s", i->state, ty_fmt_count(events, i->events), ty_fmt_s(i->events),
+	printf(": ");
+	put_fit(i->state, 40);
+	printf(", %s event%s, %s", ty_fmt_count(events, i->events), ty_fmt_s(i->events),
 	       ty_fmt_bytes(bytes, i->bytes));
 	if (i->events >= MANY)
 		printf(" (%.1f bytes an event)", (double)i->bytes / (double)i->events);
@@ -211,7 +213,7 @@ static void put_thread_losses(const struct ty_info *i)
 static void put_losses(const struct ty_info *i)
 {
 	bool any = false;
-	char n[TY_FMT];
+	char n[TY_FMT], fit[4 * 32 + 1];
 	printf("\nlosses:");
 	for (size_t l = 0; l < i->nlosses; l++)
 		if (i->lost[l]) {
@@ -223,8 +225,8 @@ static void put_losses(const struct ty_info *i)
 	for (void *it = json_object_iter(more); it; it = json_object_iter_next(more, it)) {
 		json_int_t count = json_integer_value(json_object_iter_value(it));
 		if (count) {
-			printf("%s  %-14s %14s  (recorder)\n", any ? "" : "\n", json_object_iter_key(it),
-			       ty_fmt_count(n, (uint64_t)count));
+			printf("%s  %-14s %14s  (recorder)\n", any ? "" : "\n",
+			       ty_fmt_fit(fit, sizeof fit, json_object_iter_key(it), 32), ty_fmt_count(n, (uint64_t)count));
 			any = true;
 		}
 	}

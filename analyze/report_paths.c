@@ -33,7 +33,8 @@ static int print_line(void *arg, const struct ty_line *l)
 		fprintf(p->out, "      %-60s  %s:%u%s\n", fit, ty_fmt_fit(where, sizeof where, file, 48), l->symbol->line,
 			inlined);
 	else if (l->symbol && l->symbol->function)
-		fprintf(p->out, "      %-60s  %s%s\n", fit, ty_module_name(&p->r->t, l->frame->module), inlined);
+		fprintf(p->out, "      %-60s  %s%s\n", fit,
+			ty_fmt_fit(where, sizeof where, ty_module_name(&p->r->t, l->frame->module), 48), inlined);
 	else
 		fprintf(p->out, "      %s%s\n", fit, inlined);
 	return 0;
@@ -126,13 +127,13 @@ static bool recorder_losses(const struct run *r, FILE *out)
 	json_t *o = text ? json_loads(text, 0, NULL) : NULL, *v;
 	const char *key;
 	bool any = false;
-	char a[TY_FMT];
+	char a[TY_FMT], fit[4 * 32 + 1];
 	json_object_foreach(o, key, v) {
 		if (json_integer_value(v) <= 0)
 			continue;
 		any = true;
-		fprintf(out, "%-14s %14s  %s\n", key, ty_fmt_count(a, (uint64_t)json_integer_value(v)),
-			ty_recorder_loss_what(key));
+		fprintf(out, "%-14s %14s  %s\n", ty_fmt_fit(fit, sizeof fit, key, 32),
+			ty_fmt_count(a, (uint64_t)json_integer_value(v)), ty_recorder_loss_what(key));
 	}
 	json_decref(o);
 	return any;

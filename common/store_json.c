@@ -203,6 +203,20 @@ static const char *text(struct ty_mem *m, json_t *o, const char *key, bool *ok)
 	return text_or(m, o, key, "", ok);
 }
 
+/* Tarry's own words, which readers print as they are: with '?' for what no tarry writes, so that a file made up by
+ * others cannot control a terminal.  Names that come from a program stay what they are: readers look to them. */
+static const char *word(struct ty_mem *m, json_t *o, const char *key, bool *ok)
+{
+	json_t *s = json_object_get(o, key);
+	if (!json_is_string(s))
+		return "";
+	char *t = ty_mem_text(m, json_string_value(s), json_string_length(s));
+	for (char *p = t; p && *p; p++)
+		*p = *p < ' ' || *p > '~' ? '?' : *p;
+	*ok = *ok && t;
+	return t;
+}
+
 static int end(json_t *o, bool ok)
 {
 	json_decref(o);
@@ -215,8 +229,8 @@ int ty_get_op(struct ty_mem *m, const MDB_val *v, struct ty_op_info *op)
 	bool ok = true;
 	if (!o)
 		return -EBADMSG;
-	op->name = text(m, o, "name", &ok);
-	op->class_name = text(m, o, "class", &ok);
+	op->name = word(m, o, "name", &ok);
+	op->class_name = word(m, o, "class", &ok);
 	return end(o, ok);
 }
 
@@ -226,8 +240,8 @@ int ty_get_loss(struct ty_mem *m, const MDB_val *v, const char **name, const cha
 	bool ok = true;
 	if (!o)
 		return -EBADMSG;
-	*name = text(m, o, "name", &ok);
-	*what = text(m, o, "what", &ok);
+	*name = word(m, o, "name", &ok);
+	*what = word(m, o, "what", &ok);
 	return end(o, ok);
 }
 
@@ -303,7 +317,7 @@ int ty_get_module(struct ty_mem *m, const MDB_val *v, struct ty_module_info *i)
 	if (!o)
 		return -EBADMSG;
 	i->path = text(m, o, "path", &ok);
-	i->build_id = text(m, o, "build_id", &ok);
+	i->build_id = word(m, o, "build_id", &ok);
 	i->rows = text(m, o, "rows", &ok);
 	i->row_count = (uint32_t)num(o, "row_count");
 	i->rows_skipped = (uint32_t)num(o, "rows_skipped");
@@ -319,7 +333,7 @@ int ty_get_descriptor(struct ty_mem *m, const MDB_val *v, struct ty_descriptor *
 	d->process = (uint32_t)num(o, "process");
 	d->fd = (int32_t)num(o, "fd");
 	d->from = num(o, "from");
-	d->kind = text(m, o, "kind", &ok);
+	d->kind = word(m, o, "kind", &ok);
 	d->name = text(m, o, "name", &ok);
 	return end(o, ok);
 }

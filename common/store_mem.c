@@ -32,7 +32,7 @@ void *ty_mem_get(struct ty_mem *m, size_t bytes)
 	return p;
 }
 
-const char *ty_mem_text(struct ty_mem *m, const void *text, size_t len)
+char *ty_mem_text(struct ty_mem *m, const void *text, size_t len)
 {
 	char *p = ty_mem_get(m, len + 1);
 	if (p)

@@ -61,7 +61,7 @@ int ty_check_pages(int fd, const char *path, uint64_t txnid, char *err);
 /* ---- store_mem.c: memory that lives as long as the tables ---- */
 struct ty_mem { struct ty_mem_chunk *head; };
 void *ty_mem_get(struct ty_mem *m, size_t bytes); /* zeroed; NULL: no memory */
-const char *ty_mem_text(struct ty_mem *m, const void *text, size_t len);
+char *ty_mem_text(struct ty_mem *m, const void *text, size_t len);
 void ty_mem_free(struct ty_mem *m);
 
 /* ---- store_json.c: text to store (caller frees), NULL: no memory ---- */
