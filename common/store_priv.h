@@ -7,7 +7,7 @@
  *   store_write.c  puts, commit        store_pending.c  puts until their commit
  *   store_trim.c   dropping the oldest blocks         store_mem.c  memory of the tables
  *   store_read.c   tables and lookups  store_scan.c  events in order of end
- *   store_sum.c    checksums of rows
+ *   store_sum.c    checksums of rows                  store_symbols.c  symbols, once asked for
  */
 #ifndef TY_STORE_PRIV_H
 #define TY_STORE_PRIV_H
@@ -115,6 +115,18 @@ int ty_reader_load(struct ty_store *s, char *err);
 void ty_reader_free(struct ty_reader *r);
 struct ty_seq_range { uint64_t first, last; size_t blocks; }; /* blocks 0: none */
 struct ty_seq_range ty_reader_blocks(const struct ty_store *s);
+
+/* ---- store_symbols.c: the rows of symbols are read one by one, when somebody asks ---- */
+struct ty_known { /* zeroed: empty; ty_known_free() when the tables go */
+	struct ty_mem mem; /* of what was found */
+	struct ty_known_slot *slot; /* hash table of `slots`, a power of two */
+	size_t slots, filled;
+};
+/* As ty_store_symbols(): the symbols of s at module and offset (an ELF virtual address), innermost first, which k
+ * owns.  NULL, n 0: unknown code (module < 0), none stored, a damaged row, no memory or no transaction to read it. */
+const struct ty_symbol *ty_known_symbols(struct ty_known *k, struct ty_store *s, int32_t module, uint64_t offset,
+					 size_t *n);
+void ty_known_free(struct ty_known *k);
 
 /* ---- keys: big endian, so that LMDB's byte order is the order of numbers ---- */
 static inline void ty_key32(uint8_t *k, uint32_t v)

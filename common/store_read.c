@@ -12,8 +12,6 @@
 #include "tarry/event.h"
 #include "tarry/ops.h"
 
-struct known { int32_t module; bool used; uint64_t offset; struct ty_symbol *y; size_t n; };
-
 struct named { uint32_t process; uint64_t object; const char *name; };
 
 struct ty_reader {
@@ -29,8 +27,7 @@ struct ty_reader {
 	struct ty_path *path;
 	struct ty_descriptor *descriptor;
 	struct ty_seq_range blocks;
-	struct known *known; /* symbols looked up: hash table of `slots`, power of two */
-	size_t slots, filled;
+	struct ty_known known;
 };
 
 /* ---- one row: 0, -EBADMSG, -ENOMEM ---- */
@@ -332,7 +329,7 @@ void ty_reader_free(struct ty_reader *r)
 	if (!r)
 		return;
 	ty_mem_free(&r->mem);
-	free(r->known);
+	ty_known_free(&r->known);
 	free(r);
 }
 
@@ -401,53 +398,7 @@ int ty_store_meta_each(struct ty_store *s, int (*cb)(void *arg, const char *key,
 	return r;
 }
 
-static struct known *known_slot(struct known *table, size_t slots, int32_t module, uint64_t offset)
-{
-	uint64_t h = (offset ^ (uint64_t)(uint32_t)module << 48) * 0x9e3779b97f4a7c15ULL;
-	for (size_t i = h >> 32;; i++) {
-		struct known *k = &table[i & (slots - 1)];
-		if (!k->used || (k->module == module && k->offset == offset))
-			return k;
-	}
-}
-
-static bool known_grow(struct ty_reader *r)
-{
-	size_t slots = r->slots ? 2 * r->slots : 1024;
-	struct known *t = calloc(slots, sizeof *t);
-	if (!t)
-		return false;
-	for (size_t i = 0; i < r->slots; i++)
-		if (r->known[i].used)
-			*known_slot(t, slots, r->known[i].module, r->known[i].offset) = r->known[i];
-	free(r->known);
-	r->known = t;
-	r->slots = slots;
-	return true;
-}
-
 const struct ty_symbol *ty_store_symbols(struct ty_store *s, int32_t module, uint64_t offset, size_t *n)
 {
-	struct ty_reader *r = s->r;
-	MDB_txn *txn;
-	uint8_t key[12];
-	MDB_val k = { sizeof key, key }, v;
-	*n = 0;
-	if (module < 0 || (2 * r->filled >= r->slots && !known_grow(r)))
-		return NULL;
-	struct known *e = known_slot(r->known, r->slots, module, offset);
-	if (!e->used) {
-		if (ty_store_begin(s, &txn, NULL) < 0)
-			return NULL;
-		*e = (struct known){ .module = module, .used = true, .offset = offset };
-		r->filled++;
-		ty_key32(key, (uint32_t)module);
-		ty_key64(key + 4, offset);
-		/* a damaged name is none */
-		if (mdb_get(txn, s->db[TY_DB_SYMBOLS], &k, &v) == 0 && ty_sum_take(s, TY_DB_SYMBOLS, &k, &v))
-			ty_get_symbols(&r->mem, &v, &e->y, &e->n);
-		mdb_txn_abort(txn);
-	}
-	*n = e->n;
-	return e->n ? e->y : NULL;
+	return ty_known_symbols(&s->r->known, s, module, offset, n);
 }
