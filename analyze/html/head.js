@@ -80,7 +80,17 @@ function drawHead() {
 
 /* ---- truth first ---- */
 
-/* So small a part of the events may lack its call path; the waits themselves are all there. */
+/* What is missing of call paths: the waits themselves, and their times, are all there. */
+const OF_PATHS = new Set([
+	"cut",
+	"miss",
+	"no_stack",
+	"path_dropped",
+	"path_missed",
+	"rows_no_room",
+	"stack_dropped",
+]);
+/* So small a part of the events may lack its call path without a line of its own. */
 const FEW_PATHS = 1e-4;
 
 /* Losses that change figures; events that only came late do not. */
@@ -128,41 +138,50 @@ function coverageSentences() {
 	return out;
 }
 
-function banner() {
-	const lost = lossRows().filter(l => l.n > 0),
-		serious = lost.filter(l => l.name !== "stragglers");
+function banners() {
+	const rows = lossRows().filter(l => l.n > 0 && l.name !== "stragglers"),
+		lost = rows.filter(l => !OF_PATHS.has(l.name)),
+		paths = rows.filter(l => OF_PATHS.has(l.name)),
+		list = l => l.map(x => `${count(x.n)} \u00d7 ${x.what || x.name}`).join("; ");
 	const unseen = R.coverage.unseen,
 		share = unseen.wall_ns ? unseen.unseen_ns / unseen.wall_ns : 0;
 	const warnings = [];
 	if (Q.doubt) warnings.push(clean(Q.doubt[0].toUpperCase() + Q.doubt.slice(1)) + ".");
-	const words = serious.map(l => `${count(l.n)} \u00d7 ${l.what || l.name}`).join("; ");
-	const paths = serious.every(l => l.name.startsWith("path_"));
-	if (!paths || d3.sum(serious, l => l.n) > FEW_PATHS * R.tarry.events) warnings.push("Lost: " + words + ".");
+	if (lost.length) warnings.push("Lost: " + list(lost) + ".");
 	if (D.recording.state && D.recording.state !== "complete" && !R.tarry.recording)
 		warnings.push("The recorder ended early; what it had written is here.");
 	if (share > 0.05)
 		warnings.push(`${percent(share)} of the threads' time passed in waits that could not be seen.`);
-	if (warnings.length)
-		return el(
-			"div",
-			{ class: "banner warn", role: "note" },
-			warnings.map(w => el("p", {}, w)),
+	const few = d3.sum(paths, l => l.n) <= FEW_PATHS * R.tarry.events,
+		note = (kind, ...lines) =>
+			el(
+				"div",
+				{ class: "banner " + kind, role: "note" },
+				lines.map(l => el("p", {}, l)),
+			),
+		unseenLink = el("a", { href: "#coverage" }, "What could not be seen"),
+		all = [];
+	if (warnings.length) all.push(note("warn", ...warnings));
+	if (paths.length && (warnings.length || !few))
+		all.push(
+			note("plain", [
+				(warnings.length ? "" : "No wait and no time was lost. ") +
+					`Call paths that are not whole: ${list(paths)}; their waits are in all figures. `,
+				unseenLink,
+			]),
 		);
-	return el(
-		"div",
-		{ class: "banner good", role: "note" },
-		el(
-			"p",
-			{},
-			!R.tarry.events
-				? "No event was recorded."
-				: words
-					? `No wait was lost; ${words}.`
-					: "Nothing was lost.",
-			" ",
-			el("a", { href: "#coverage" }, "What could not be seen"),
-		),
-	);
+	if (!all.length)
+		all.push(
+			note("good", [
+				(!R.tarry.events
+					? "No event was recorded."
+					: paths.length
+						? `No wait was lost; ${list(paths)}.`
+						: "Nothing was lost.") + " ",
+				unseenLink,
+			]),
+		);
+	return all;
 }
 
 /* ---- summary ---- */
@@ -173,7 +192,7 @@ function figure(name, text, title) {
 
 function drawSummary() {
 	const s = section("summary", "Summary");
-	s.append(banner());
+	s.append(...banners());
 	const rule = clean(D.recording.rule_words || Q.rule).replace(/\\u000a/g, " ");
 	if (WITH_REQUESTS)
 		s.append(

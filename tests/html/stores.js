@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // usage: stores.js FOLDER
-const path = require("path");
+const fs = require("fs"),
+	path = require("path");
 const { check, open, print, run, unfold, sideways } = require("./browser.js");
 const folder = process.argv[2];
 
@@ -26,6 +27,27 @@ async function look(name, act) {
 	await print(b.page);
 	check(b.complaints.length === 0, `${name}: no complaint`, b.complaints);
 	await b.close();
+}
+
+// NAME's page as it would be with other losses: what the first lines say of them.
+async function losing(name, losses, see) {
+	const page = fs.readFileSync(path.join(folder, name + ".html"), "utf8"),
+		from = page.indexOf(">", page.indexOf('id="data"')) + 1,
+		to = page.indexOf("</script>", from),
+		data = JSON.parse(page.slice(from, to));
+	for (const k in data.report.losses)
+		if (k !== "open_waits" && k !== "open_ns") data.report.losses[k] = losses[k] || 0;
+	fs.writeFileSync(
+		path.join(folder, "losing.html"),
+		page.slice(0, from) + JSON.stringify(data).replace(/</g, "\\u003c") + page.slice(to),
+	);
+	await look("losing", async p =>
+		see({
+			warn: (await p.locator("#summary .banner.warn").allInnerTexts()).join(" "),
+			plain: (await p.locator("#summary .banner.plain").allInnerTexts()).join(" "),
+			good: (await p.locator("#summary .banner.good").allInnerTexts()).join(" "),
+		}),
+	);
 }
 
 // No name became anything but text.
@@ -128,6 +150,19 @@ run(async () => {
 		check(data.sample.rank.length === 10 && data.sample.slowest === 10, "few: all are there");
 		check((await page.locator("#heat").innerText()).includes("All 10 requests"), "few: no sample");
 	});
+	await losing("one", { cut: 12345, no_stack: 1 }, b => {
+		check(!b.warn.includes("Lost") && !b.plain.includes("Lost"), "cut paths: nothing is lost", b);
+		check(
+			b.plain.includes("12\u202f345") && b.plain.includes("their waits are in all figures"),
+			"cut paths: a notice",
+			b,
+		);
+	});
+	await losing("one", { cut: 12345, ring_full: 7 }, b => {
+		check(/Lost: 7 /.test(b.warn) && !/345/.test(b.warn), "lost records: a warning, of them alone", b);
+		check(/345/.test(b.plain) && !b.plain.includes("No wait"), "and a notice about paths", b);
+	});
+	await losing("one", {}, b => check(!b.plain, "no notice without a reason", b));
 	await look("where", async page =>
 		check((await page.locator("#facts").innerText()).includes("latency>1us"), "where: says so"),
 	);
