@@ -212,7 +212,7 @@ static bool grant(const void *object, bool all)
 	uint32_t n;
 	uint64_t age = ty_age_at(object);
 	ty_queue_lock(&l, object);
-	struct ty_waiter *first = ty_queue_of(&l, object, &n);
+	struct ty_waiter *first = ty_queue_of(&l, object, false, &n);
 	bool any = first != NULL;
 	while (first) {
 		struct ty_waiter *w = ty_queue_pick(&l, first, n--, false), **at = &first;

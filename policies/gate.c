@@ -57,7 +57,7 @@ static bool goes_anyway(const struct ty_gate *g, struct ty_waiter *w, unsigned *
 	*vain = w->moved ? 0 : *vain + 1;
 	w->moved = false;
 	bool goes = w->head || w->state != TY_W_QUEUED; /* not queued: in a child that was forked meanwhile */
-	if (!goes && *vain >= LOOKS && ty_queue_of(&l, g->object, &n) == w) {
+	if (!goes && *vain >= LOOKS && ty_queue_of(&l, g->object, true, &n) == w) {
 		ty_gate_promote(&l, w);
 		goes = true;
 	}
@@ -161,6 +161,7 @@ int ty_gate(const struct ty_gate *g)
 	w->age = ty_age();
 	w->tid = g->tid;
 	w->behind = g->owner;
+	w->gate = true;
 	w->reader = g->reader;
 	int r = EBUSY;
 	enum entry entry = ty_queue_alone(w) ? IS_HEAD : enter(g, w, &r);

@@ -51,7 +51,7 @@ void ty_gate_lead(struct ty_locked *l, const void *object)
 	uint32_t n;
 	if (has_head(l, object))
 		return;
-	struct ty_waiter *first = ty_queue_of(l, object, &n);
+	struct ty_waiter *first = ty_queue_of(l, object, true, &n);
 	if (!first)
 		return;
 	struct ty_waiter *picked = ty_queue_pick(l, first, n, true), *last = picked;

@@ -239,17 +239,17 @@ bool ty_queue_alone_still(struct ty_waiter *w)
 struct ty_waiter *ty_queue_next(const struct ty_locked *l, const void *object, const struct ty_waiter *after)
 {
 	struct ty_waiter *w = after ? after->next : l->bucket->first;
-	while (w && w->object != (uintptr_t)object)
+	while (w && (w->object != (uintptr_t)object || !w->gate))
 		w = w->next;
 	return w;
 }
 
-struct ty_waiter *ty_queue_of(struct ty_locked *l, const void *object, uint32_t *n)
+struct ty_waiter *ty_queue_of(struct ty_locked *l, const void *object, bool gate, uint32_t *n)
 {
 	struct ty_waiter *first = NULL, **end = &first;
 	*n = 0;
 	for (struct ty_waiter *w = l->bucket->first; w; w = w->next) {
-		if (w->object != (uintptr_t)object || w->head)
+		if (w->object != (uintptr_t)object || w->gate != gate || w->head)
 			continue;
 		*end = w;
 		end = &w->peer;
@@ -315,7 +315,7 @@ void ty_queue_grant(struct ty_locked *l, struct ty_waiter *w)
 {
 	struct ty_bucket *b = l->bucket;
 	for (struct ty_waiter *e = w->prev; e; e = e->prev)
-		if (e->object == w->object && !e->head)
+		if (e->object == w->object && e->gate == w->gate)
 			e->passed++;
 	unlink_waiter(b, w);
 	w->state = TY_W_GRANTED;
@@ -328,7 +328,7 @@ void ty_queue_grant(struct ty_locked *l, struct ty_waiter *w)
 void ty_queue_pass(struct ty_locked *l, const void *object, bool fair)
 {
 	uint32_t n;
-	struct ty_waiter *first = ty_queue_of(l, object, &n);
+	struct ty_waiter *first = ty_queue_of(l, object, false, &n);
 	if (first)
 		ty_queue_grant(l, ty_queue_pick(l, first, n, fair));
 }

@@ -41,8 +41,10 @@ struct ty_waiter {
 	uint32_t tid;           /* 0: unknown */
 	uint32_t behind;        /* tid that holds what it waits for; 0: unknown */
 	uint32_t passed;        /* grants of this object to somebody who came later */
-	uint16_t rule, op;
+	uint16_t op;
+	uint8_t rule;
 	uint8_t state;          /* enum ty_waiter_state; bucket's lock */
+	bool gate;              /* waits before one, else at a condition variable */
 	bool reader;            /* gate: asks for a shared lock */
 	bool head;              /* gate: is at the real lock; may not be picked */
 	bool moved;             /* gate: somebody became head since it last looked */
@@ -82,10 +84,11 @@ void ty_queue_remove(struct ty_locked *l, struct ty_waiter *w); /* QUEUED -> NEW
 /* What it waits for is held by another thread now. */
 void ty_queue_behind(struct ty_locked *l, struct ty_waiter *w, uint32_t tid);
 /* The object's QUEUED waiters in the order of arrival, linked by `peer`, without
- * heads; n: how many. */
-struct ty_waiter *ty_queue_of(struct ty_locked *l, const void *object, uint32_t *n);
-/* All that are QUEUED for the object, heads as well, in the order of arrival:
- * after NULL the first one, then the one after it. */
+ * heads; n: how many.  Only those of a gate, or only the others: what was a mutex
+ * until it was unlocked may be a condition variable by now. */
+struct ty_waiter *ty_queue_of(struct ty_locked *l, const void *object, bool gate, uint32_t *n);
+/* All that are QUEUED before the object's gate, heads as well, in the order of
+ * arrival: after NULL the first one, then the one after it. */
 struct ty_waiter *ty_queue_next(const struct ty_locked *l, const void *object, const struct ty_waiter *after);
 /* Whom the order of the first one's rule picks of these; counts choices.  fair:
  * nobody is passed over who has been 2n times already (gates). */

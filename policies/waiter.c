@@ -82,10 +82,10 @@ struct ty_waiter *ty_waiter_new(const void *object, uint32_t rule, enum ty_op op
 	w->age = w->seq = w->given_age = 0;
 	w->tid = ty_self.arena && ty_tls.serial == atomic_load_explicit(&ty_self.serial, memory_order_relaxed) ? ty_tls.tid : 0;
 	w->behind = w->passed = 0;
-	w->rule = (uint16_t)rule;
+	w->rule = (uint8_t)rule;
 	w->op = (uint16_t)op;
 	w->state = TY_W_NEW;
-	w->reader = w->head = w->moved = false;
+	w->gate = w->reader = w->head = w->moved = false;
 	sem_init(&w->grant, 0, 0);
 	atomic_signal_fence(memory_order_seq_cst);
 	s->top = w;

@@ -117,7 +117,7 @@ static int who_is_first(sem_t *s)
 	struct ty_locked l;
 	uint32_t n;
 	ty_queue_lock(&l, &c);
-	first_is_mine = ty_queue_of(&l, &c, &n) == ty_order_tls.top;
+	first_is_mine = ty_queue_of(&l, &c, false, &n) == ty_order_tls.top;
 	before_another = ty_order_tls.top->seq < another->seq;
 	queued = (int)n;
 	ty_queue_unlock(&l);

@@ -30,7 +30,7 @@ static struct ty_waiter *grants(const void *o, bool fair)
 	struct ty_locked l;
 	uint32_t n;
 	ty_queue_lock(&l, o);
-	struct ty_waiter *first = ty_queue_of(&l, o, &n), *w = NULL;
+	struct ty_waiter *first = ty_queue_of(&l, o, false, &n), *w = NULL;
 	if (first) {
 		w = ty_queue_pick(&l, first, n, fair);
 		ty_queue_grant(&l, w);
@@ -150,19 +150,34 @@ static void test_bucket(void)
 	struct ty_locked l;
 	uint32_t n;
 	ty_queue_lock(&l, a);
-	CU_ASSERT(ty_queue_of(&l, a, &n) == w[0] && n == 3 && w[0]->peer == w[2] && w[2]->peer == w[4] && !w[4]->peer);
-	CU_ASSERT(ty_queue_of(&l, b, &n) == w[1] && n == 2 && w[1]->peer == w[3] && !w[3]->peer);
+	CU_ASSERT(ty_queue_of(&l, a, false, &n) == w[0] && n == 3 && w[0]->peer == w[2] && w[2]->peer == w[4] && !w[4]->peer);
+	CU_ASSERT(ty_queue_of(&l, b, false, &n) == w[1] && n == 2 && w[1]->peer == w[3] && !w[3]->peer);
 	w[0]->head = true; /* at the real lock: not to be picked */
-	CU_ASSERT(ty_queue_of(&l, a, &n) == w[2] && n == 2);
+	CU_ASSERT(ty_queue_of(&l, a, false, &n) == w[2] && n == 2);
 	ty_queue_remove(&l, w[2]);
 	ty_queue_remove(&l, w[2]);
-	CU_ASSERT(w[2]->state == TY_W_NEW && ty_queue_of(&l, a, &n) == w[4] && n == 1);
+	CU_ASSERT(w[2]->state == TY_W_NEW && ty_queue_of(&l, a, false, &n) == w[4] && n == 1);
 	ty_queue_add(&l, w[2]); /* with the place it had */
-	CU_ASSERT(ty_queue_of(&l, a, &n) == w[2] && n == 2 && w[2]->peer == w[4]);
+	CU_ASSERT(ty_queue_of(&l, a, false, &n) == w[2] && n == 2 && w[2]->peer == w[4]);
 	ty_queue_unlock(&l);
 	CU_ASSERT_PTR_EQUAL(grants(b, false), w[1]);
 	CU_ASSERT(w[3]->passed == 0 && w[2]->passed == 0 && w[0]->passed == 0);
 	CU_ASSERT(ty_order_stat(a, 0, 0) != ty_order_stat(b, 0, 0));
+}
+
+/* A mutex is gone as soon as it is unlocked: where it was may be a condition variable
+ * when its gate is opened, and a mutex where a condition variable was signalled. */
+static void test_reused(void)
+{
+	order_all(TY_ORDER_fcfs, 0);
+	struct ty_waiter *w = waits(object, 0, 0), *g = waits(object, 0, 0);
+	g->gate = true;
+	ty_gate_open(object);
+	CU_ASSERT(!w->head && posts(w) == 0 && g->head && posts(g) == 1);
+	g->head = false;
+	CU_ASSERT_PTR_EQUAL(grants(object, false), w);
+	CU_ASSERT(posts(w) == 1 && g->passed == 0);
+	CU_ASSERT_PTR_NULL(grants(object, false));
 }
 
 /* Newcomers are always younger: without the bound the first would wait for ever. */
@@ -280,7 +295,7 @@ static void test_jump(void)
 	ty_queue_unlock(&l);
 	ty_queue_lock(&l, object);
 	ty_queue_add(&l, later);
-	later->head = true;
+	later->gate = later->head = heir->gate = second->gate = true;
 	ty_queue_unlock(&l);
 	struct ty_waiter *last = ty_waiter_new(object, 0, 0, 2000);
 	CU_ASSERT(heir->head && posts(heir) == 1 && !second->head && posts(second) == 0);
@@ -393,6 +408,7 @@ int main(void)
 	CU_add_test(s, "largest", test_largest);
 	CU_add_test(s, "weights", test_weights);
 	CU_add_test(s, "bucket", test_bucket);
+	CU_add_test(s, "reused", test_reused);
 	CU_add_test(s, "fair", test_fair);
 	CU_add_test(s, "random", test_random);
 	CU_add_test(s, "pool", test_pool);
