@@ -64,6 +64,7 @@ static void contend(const char *name, pthread_mutex_t *m, int type, bool checks_
 	IS(pthread_mutex_lock(m), 0);
 	for (int i = 0; i < GUESTS; i++)
 		invite(&guest[i], calls[i], m, i);
+	until(&guest[4].has); /* it may sleep for a moment, too */
 	if (type == PTHREAD_MUTEX_RECURSIVE) {
 		IS(pthread_mutex_lock(m), 0);
 		IS(pthread_mutex_trylock(m), 0);
@@ -172,6 +173,9 @@ static void c11(const char *name, int type)
 	IS(mtx_lock(&m), thrd_success);
 	for (int i = 0; i < GUESTS; i++)
 		invite(&guest[i], i % 3 && type & mtx_timed ? c11_timed : c11_locks, &m, i);
+	for (int i = 2; i < GUESTS && type & mtx_timed; i += 2) /* who came late may sleep for a moment, too */
+		if (i % 3)
+			until(&guest[i].has);
 	if (type & mtx_recursive) {
 		IS(mtx_lock(&m), thrd_success);
 		IS(mtx_unlock(&m), thrd_success);
