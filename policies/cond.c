@@ -25,6 +25,7 @@
 #include "preload/object.h"
 
 #define MOST_DOUBLED 5 /* 32-fold */
+#define MISSED_IN 100u /* grants: one in so many, and its waits are left to libc */
 
 struct call {
 	pthread_cond_t *c;
@@ -57,7 +58,7 @@ static void choose(struct call *a, enum ty_op op)
 		return;
 	/* Its signals come past this library: libc's own waiters hear them. */
 	struct ty_order_stat *s = ty_order_stat(a->c, rule, op);
-	a->w = ty_order_passed_by(s) ? NULL : ty_waiter_new(a->c, rule, op, (uintptr_t)a);
+	a->w = ty_order_passed_by(s, MISSED_IN) ? NULL : ty_waiter_new(a->c, rule, op, (uintptr_t)a);
 	if (a->w)
 		return;
 	ty_order_tls.object = 0;

@@ -164,8 +164,9 @@ extern __thread struct ty_order_tls ty_order_tls;
 
 /* stat.c: the object's counters, see include/tarry/order.h.  NULL: orders are off. */
 struct ty_order_stat *ty_order_stat(const void *object, uint32_t rule, uint32_t op);
-/* Has what wakes the object's waiters come past this library too often? */
-bool ty_order_passed_by(const struct ty_order_stat *s);
+/* Has what wakes the object's waiters come past this library too often: more than once
+ * in so many grants? */
+bool ty_order_passed_by(const struct ty_order_stat *s, uint64_t grants);
 #define TY_ORDER_COUNT_UP(stat, field) \
 	((stat) ? (void)atomic_fetch_add_explicit(&(stat)->field, 1, memory_order_relaxed) : (void)0)
 

@@ -5,8 +5,7 @@
 
 #define SHARED (TY_ORDER_STATS - 1) /* the place of all that find none of their own */
 #define TRIES 64u
-#define MISSED 8u      /* waits of an object that were missed, at least */
-#define MISSED_IN 100u /* and one of so many */
+#define MISSED 8u /* waits of an object that were missed, at least */
 
 static uint64_t key_of(uint64_t image, uint64_t object)
 {
@@ -51,10 +50,10 @@ struct ty_order_stat *ty_order_stat(const void *object, uint32_t rule, uint32_t 
 	return s;
 }
 
-bool ty_order_passed_by(const struct ty_order_stat *s)
+bool ty_order_passed_by(const struct ty_order_stat *s, uint64_t grants)
 {
 	if (!s)
 		return false;
 	uint64_t missed = atomic_load_explicit(&s->bounded, memory_order_relaxed);
-	return missed >= MISSED && missed * MISSED_IN > atomic_load_explicit(&s->grants, memory_order_relaxed);
+	return missed >= MISSED && missed * grants > atomic_load_explicit(&s->grants, memory_order_relaxed);
 }

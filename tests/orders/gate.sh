@@ -34,7 +34,7 @@ says_ok() { # NAME STATUS
 	return 1
 }
 
-for p in gate_kinds gate_order gate_edges gate_readers ages; do compile $p; done
+for p in gate_kinds gate_order gate_edges gate_past gate_readers ages; do compile $p; done
 
 # 6 of the threads that come to each of 7 kinds, and 9 to both of C11; robust ones have no gate
 timeout -k 5 60 "$W/gate_kinds" >"$W/bare" 2>&1 </dev/null || fail "gate_kinds bare: $(tail -n 1 "$W/bare")"
@@ -60,6 +60,13 @@ for o in fcfs youngest; do
 	ordered "$o" 20ms gate_edges
 	says_ok "left in other ways, $o" $? &&
 		check "left in other ways, $o: $bounded looks found the lock free" [ "$bounded" -gt 0 ]
+done
+
+# at first nobody is woken who is queued; then the next one always is at the lock already
+for o in fcfs random; do
+	ordered "$o" 20ms gate_past
+	says_ok "unlocked past the library, $o" $? &&
+		check "unlocked past the library, $o: $bounded of $waits waits missed" [ "$bounded" -ge 8 -a $((bounded * 4)) -lt "$waits" ]
 done
 
 ordered fcfs 20ms gate_edges shared
