@@ -113,15 +113,40 @@ static size_t by_its_place(const struct run *r, const struct lines *mine, const 
 	return at;
 }
 
-const char *ty_site_apart(const struct run *r, uint32_t site, const uint32_t *list, size_t n, char buf[TY_NAME_MAX])
+/* The line after which the site is named: see ty_path_function. */
+static size_t own_line(const struct run *r, const struct lines *l)
+{
+	size_t i = 0;
+	while (i < l->n && ty_line_wrapper(r, &l->line[i]))
+		i++;
+	return i < l->n ? i : 0;
+}
+
+/* Its own name is not said again: of a place in the function, or a call of itself, the file and line tell. */
+static void put_words(const struct run *r, const struct lines *mine, size_t at, bool own_name, struct ty_apart *ret)
+{
+	const struct ty_line *l = &mine->line[at];
+	char where[TY_NAME_MAX];
+	const char *file = l->symbol ? l->symbol->file : NULL, *slash = file ? strrchr(file, '/') : NULL;
+	if (file && l->symbol->line)
+		snprintf(where, sizeof where, "%s:%u", slash ? slash + 1 : file, l->symbol->line);
+	else
+		snprintf(where, sizeof where, "+0x%" PRIx64, (uint64_t)l->frame->offset);
+	bool own_place = at == own_line(r, mine);
+	const char *what = own_place ? " at " : own_name ? " < itself at " : " < ";
+	size_t n = (size_t)snprintf(ret->words, sizeof ret->words, "%s", what);
+	snprintf(ret->words + n, sizeof ret->words - n, "%s", own_place || own_name ? where : ret->caller);
+}
+
+bool ty_site_apart(const struct run *r, uint32_t site, const uint32_t *list, size_t n, struct ty_apart *ret)
 {
 	struct lines mine = { 0 };
-	char name[TY_NAME_MAX];
+	char name[TY_NAME_MAX], own[TY_NAME_MAX];
 	if (r->sites.by != TY_BY_SITE || !ty_site_has_path(r, site))
-		return NULL;
+		return false;
 	struct others *o = malloc(sizeof *o);
 	if (!o)
-		return NULL;
+		return false;
 	ty_path_each(r, r->sites.v[site].path, add, &mine);
 	find_others(r, site, list, n, o);
 	size_t at = o->n ? by_its_name(r, &mine, o) : SIZE_MAX;
@@ -132,9 +157,12 @@ const char *ty_site_apart(const struct run *r, uint32_t site, const uint32_t *li
 	}
 	free(o);
 	if (!needed)
-		return NULL;
-	if (!alone)
-		return place(r, &mine.line[at], buf);
-	snprintf(buf, TY_NAME_MAX, "%s", ty_line_name(r, &mine.line[at], name));
-	return buf;
+		return false;
+	const char *f = ty_line_name(r, &mine.line[at], name);
+	if (alone)
+		snprintf(ret->caller, sizeof ret->caller, "%s", f);
+	else
+		place(r, &mine.line[at], ret->caller);
+	put_words(r, &mine, at, !strcmp(f, ty_site_function(r, site, own)), ret);
+	return true;
 }

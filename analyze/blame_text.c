@@ -27,20 +27,21 @@ static bool with_requests(const struct ty_blame *b)
 }
 
 /*
- * "pthread_mutex_lock  function < caller", cut to a width; the caller where the function alone is not one site, and
+ * "pthread_mutex_lock  function < caller", cut to a width; the caller, or the place, where the function alone is not one site, and
  * where there is room for some of it.
  */
 static const char *site_words(const struct ty_blame *b, uint32_t site, unsigned width, char *fit, size_t size)
 {
 	const struct run *r = b->r;
-	char name[TY_NAME_MAX], caller[TY_NAME_MAX], all[2 * TY_NAME_MAX + 128], end[256];
-	const char *by = ty_site_apart(r, site, b->shown, b->nshown, caller);
+	char name[TY_NAME_MAX], all[2 * TY_NAME_MAX + 128], end[256];
+	struct ty_apart apart;
+	bool more = ty_site_apart(r, site, b->shown, b->nshown, &apart);
 	int n = r->sites.by == TY_BY_FUNCTION ?
 		snprintf(all, sizeof all, "%s", ty_site_function(r, site, name)) :
 		snprintf(all, sizeof all, "%s  %s", ty_site_operation(r, site), ty_site_function(r, site, name));
-	int room = (int)width - n - 3;
-	if (by && (room >= 12 || room >= (int)strlen(by)))
-		snprintf(all + n, sizeof all - (size_t)n, " < %s", ty_fmt_fit(end, sizeof end, by, (unsigned)room));
+	int room = (int)width - n;
+	if (more && (room >= 15 || room >= (int)strlen(apart.words)))
+		snprintf(all + n, sizeof all - (size_t)n, "%s", ty_fmt_fit(end, sizeof end, apart.words, (unsigned)room));
 	return ty_fmt_fit(fit, size, all, width);
 }
 

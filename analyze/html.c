@@ -84,23 +84,25 @@ static int by_name(const void *a, const void *b)
 	return p->op != q->op ? (p->op < q->op ? -1 : 1) : strcmp(p->function, q->function);
 }
 
-/* Of sites with one name: what the text report puts after "<", the caller that tells each apart. */
-static void add_apart(json_t *o, const struct run *r, const struct named *v, size_t n)
+/* Of sites with one name: the caller that tells each apart, and what the text report puts behind its name. */
+static void add_apart(json_t *o, json_t *words, const struct run *r, const struct named *v, size_t n)
 {
 	uint32_t list[APART];
-	char id[17], buf[TY_NAME_MAX];
+	struct ty_apart apart;
+	char id[17];
 	for (size_t i = 0; i < n; i++)
 		list[i] = v[i].site;
 	for (size_t i = 0; i < n; i++) {
-		const char *by = ty_site_apart(r, list[i], list, n, buf);
-		if (by)
-			ty_json_set(o, ty_site_id(r, list[i], id), ty_json_text(by));
+		if (!ty_site_apart(r, list[i], list, n, &apart))
+			continue;
+		ty_json_set(o, ty_site_id(r, list[i], id), ty_json_text(apart.caller));
+		ty_json_set(words, id, ty_json_text(apart.words));
 	}
 }
 
-static json_t *apart(const struct run *r)
+static void put_apart(json_t *data, const struct run *r)
 {
-	json_t *o = json_object();
+	json_t *o = json_object(), *words = json_object();
 	struct named v[APART] = { 0 };
 	char buf[TY_NAME_MAX];
 	size_t n = 0;
@@ -114,11 +116,12 @@ static json_t *apart(const struct run *r)
 		for (next = i + 1; next < n && !by_name(&v[i], &v[next]); next++)
 			;
 		if (next > i + 1)
-			add_apart(o, r, v + i, next - i);
+			add_apart(o, words, r, v + i, next - i);
 	}
 	for (size_t i = 0; i < n; i++)
 		free(v[i].function);
-	return o;
+	ty_json_set(data, "apart", o);
+	ty_json_set(data, "apart_words", words);
 }
 
 /* The kinds of blame in words. */
@@ -254,7 +257,7 @@ int ty_html_write(struct ty_html *h, struct run *r, char *err)
 	ty_json_set(o, "loss_words", loss_words(r));
 	ty_json_set(o, "kind_words", kind_words());
 	int e = add_report(o, r, err);
-	ty_json_set(o, "apart", apart(r));
+	put_apart(o, r);
 	if (!e && r->rule != TY_RULE_NONE && r->rows.n) {
 		e = add_requests(o, h, r, err);
 		if (!e)

@@ -38,7 +38,14 @@ const char *ty_site_object_name(const struct run *r, uint32_t site, char buf[TY_
 /* Same for the same operation and path in every recording: 16 hex digits. */
 const char *ty_site_id(const struct run *r, uint32_t site, char buf[17]);
 bool ty_site_has_path(const struct run *r, uint32_t site);
-/* The caller that tells it from those of the list with its name; NULL: it needs none. */
-const char *ty_site_apart(const struct run *r, uint32_t site, const uint32_t *list, size_t n, char buf[TY_NAME_MAX]);
+/* What tells it from those of the list with its name. */
+struct ty_apart {
+	char caller[TY_NAME_MAX]; /* the function, with its line where the name is not enough */
+	/* what stands behind the site's name: " < caller", " < itself at file:line", or " at file:line" when it is
+	 * no caller but another place in the function that the site is named after */
+	char words[TY_NAME_MAX + 8];
+};
+/* false: it needs nothing. */
+bool ty_site_apart(const struct run *r, uint32_t site, const uint32_t *list, size_t n, struct ty_apart *ret);
 
 #endif

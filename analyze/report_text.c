@@ -209,6 +209,7 @@ static void show_share(const struct run *r, const struct ty_share *h)
 static void show_waits(const struct run *r, uint32_t i, size_t listed, bool requests)
 {
 	const struct ty_site *s = &r->sites.v[i];
+	struct ty_apart apart;
 	char a[TY_FMT], name[TY_NAME_MAX], fit[512];
 	printf("%12s", ty_fmt_count(a, s->waits));
 	if (requests)
@@ -227,9 +228,8 @@ static void show_waits(const struct run *r, uint32_t i, size_t listed, bool requ
 	const char *f = ty_site_function(r, i, name);
 	if (*f)
 		printf("  %s", ty_fmt_fit(fit, sizeof fit, f, 60));
-	const char *by = ty_site_apart(r, i, r->rank, listed, name);
-	if (by)
-		printf(" < %s", ty_fmt_fit(fit, sizeof fit, by, 40));
+	if (ty_site_apart(r, i, r->rank, listed, &apart))
+		printf("%s", ty_fmt_fit(fit, sizeof fit, apart.words, 43));
 	const char *o = ty_site_object_name(r, i, name);
 	if (o && r->sites.by != TY_BY_OPERATION && r->sites.by != TY_BY_FUNCTION)
 		printf("  on %s", ty_fmt_fit(fit, sizeof fit, o, 48));

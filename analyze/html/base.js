@@ -127,8 +127,8 @@ const NAME = (() => {
 	R.sites.forEach(s => plain.set(s.id, siteFunction(s) + ": " + clean(s.operation || "?")));
 	const alike = times(plain);
 	for (const [id, name] of plain) {
-		const by = alike.get(name) > 1 && D.apart[id];
-		lines.set(id, by ? `${name} < ${clean(by)}` : name);
+		const words = alike.get(name) > 1 && D.apart_words[id];
+		lines.set(id, words ? name + clean(words) : name);
 	}
 	const still = times(lines);
 	for (const [id, name] of lines) names.set(id, still.get(name) > 1 ? `${name} #${id.slice(0, 4)}` : name);

@@ -57,6 +57,7 @@ function whereCell(s) {
 					`outside requests: ${plural(s.waits_all, "wait")}, ${ns(s.total_all_ns)}`,
 				)
 			: null;
+	const words = clean(D.apart_words[s.id] || "");
 	return el(
 		"span",
 		{ class: "where" },
@@ -68,7 +69,7 @@ function whereCell(s) {
 			"span",
 			{ class: "hint" },
 			siteLine(s),
-			D.apart[s.id] ? " < " + shorten(clean(D.apart[s.id]), 40) : "",
+			shorten(words === " at " + siteLine(s) ? "" : words, 43),
 		),
 		on,
 		outside,

@@ -22,8 +22,23 @@ NOINLINE void twice(void)
 		second();
 	second();
 }
+NOINLINE void places(void)
+{
+	usleep(1000);
+	usleep(1500);
+	__asm__ volatile("");
+}
+NOINLINE void again(int n)
+{
+	usleep(1000);
+	if (n)
+		again(n - 1);
+	__asm__ volatile("");
+}
 int main(void)
 {
+	places();
+	again(1);
 	first();
 	twice();
 	both();
@@ -33,11 +48,14 @@ int main(void)
 C
 $CC -O1 -g -fno-optimize-sibling-calls -o "$W/apart" "$W/apart.c" || { fail "compile"; done_; }
 "$TARRY" record -q -o "$W/run.tarry" -- "$W/apart" || { fail "record"; done_; }
-"$TARRY" report "$W/run.tarry" >"$W/text" || fail "report"
+"$TARRY" report --top 20 "$W/run.tarry" >"$W/text" || fail "report"
 check "one caller" grep -Eq 'usleep  wait_here < first( |$)' "$W/text"
 check "another one, twice" [ "$(grep -Ec 'usleep  wait_here < twice:[12][0-9]( |$)' "$W/text")" = 2 ]
 check "inlined, twice" grep -Eq 'usleep  inlined < both:10( |$)' "$W/text"
 check "and once more" grep -Eq 'usleep  inlined < both:11( |$)' "$W/text"
+check "two places in one function" [ "$(grep -Ec 'usleep  places at apart.c:(2[0-9])( |$)' "$W/text")" = 2 ]
+check "its own call" grep -Eq 'usleep  again < itself at apart.c:3[0-9]( |$)' "$W/text"
+check "not one's own" grep -Eq 'usleep  again < main:[34][0-9]( |$)' "$W/text"
 if command -v "${CXX:-g++}" >/dev/null; then
 	cat >"$W/std.cc" <<'C'
 #include <condition_variable>
