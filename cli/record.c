@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/cmd.h"
+#include "cli/status.h"
 #include "recorder/launch.h"
 #include "recorder/proc.h"
 #include "recorder/program.h"
 #include "recorder/session.h"
-#include "recorder/status.h"
 
 #define TELL_TURNS 100u  /* with processes left, before we say so */
 #define PAUSE_TURNS 20u  /* between two looks at who is left */

@@ -39,4 +39,11 @@ for n in 100 8000; do
 	check "$n threads: $(cat "$W/said")" [ "$(cat "$W/said")" = $((n / 8000)) ]
 	rm -f "$W"/s.tarry*
 done
+# Numbers at the end look as in the report.
+"$TARRY" record -v -o "$W/s.tarry" -- dd if=/dev/zero of=/dev/null bs=1 count=2000 >"$W/got" 2>&1
+n=$("$TARRY" info "$W/s.tarry" | sed -n '1s/.*, \([0-9 ]*\) events, .*/\1/p')
+check "thousands of events" grep -Eq '^[1-9][0-9]* [0-9]{3}$' <<X
+$n
+X
+check "the summary says it as info does" grep -Fqx "tarry: $W/s.tarry: $n events, 1 process, 1 thread, 0 lost" "$W/got"
 done_
