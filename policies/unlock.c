@@ -7,11 +7,18 @@
 #include "policies/cond.h"
 #include "policies/gate.h"
 #include "preload/grant.h"
+#include "preload/object.h"
 
 static inline void before(const void *mutex)
 {
 	if (TY_UNLIKELY(ty_order_tls.object) && ty_order_tls.mutex == mutex)
 		ty_cond_was_missed();
+}
+
+/* Asked before: may somebody before its gate have it after the call? */
+static inline bool lets_go(const void *mutex)
+{
+	return ty_gated && !ty_mutex_stays(mutex);
 }
 
 static inline void after(const void *mutex)
@@ -20,14 +27,15 @@ static inline void after(const void *mutex)
 		ty_gate_open(mutex);
 }
 
-#define UNLOCK(name, type)              \
-	static int name##_(type *m)     \
-	{                               \
-		before(m);              \
-		int r = ty_real.name(m); \
-		if (TY_LIKELY(r == 0))  \
-			after(m);       \
-		return r;               \
+#define UNLOCK(name, type)                     \
+	static int name##_(type *m)            \
+	{                                      \
+		before(m);                     \
+		bool opens = lets_go(m);       \
+		int r = ty_real.name(m);       \
+		if (TY_LIKELY(r == 0) && opens) \
+			after(m);              \
+		return r;                      \
 	}
 UNLOCK(pthread_mutex_unlock, pthread_mutex_t)
 UNLOCK(__pthread_mutex_unlock, pthread_mutex_t)
@@ -41,7 +49,8 @@ int ty_unlock(pthread_mutex_t *m)
 
 void ty_unlock_inside(const pthread_mutex_t *m)
 {
-	after(m);
+	if (lets_go(m))
+		after(m);
 }
 
 void ty_unlock_install(void)

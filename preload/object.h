@@ -61,6 +61,11 @@ static inline int ty_try_any(const volatile void *p)
 }
 #define TY_TRY_OK(p) _Generic((p), pthread_mutex_t *: ty_try_mutex, default: ty_try_any)(p)
 
+/* Would an unlock by its owner leave it locked? */
+static inline int ty_mutex_stays(const pthread_mutex_t *m)
+{
+	return (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1;
+}
 /* Does somebody sleep on a mutex that the caller owns?  A recursive one that
  * stays locked releases nobody. */
 static inline int ty_mutex_contended(const pthread_mutex_t *m)
@@ -68,7 +73,7 @@ static inline int ty_mutex_contended(const pthread_mutex_t *m)
 	int kind = m->__data.__kind;
 	uint32_t word = (uint32_t)m->__data.__lock;
 	int waited = kind & TY_MUTEX_ROBUST_OR_PI ? (word & TY_FUTEX_WAITERS) != 0 : word == 2;
-	return waited && !((kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP && m->__data.__count > 1);
+	return waited && !ty_mutex_stays(m);
 }
 
 /* Deadlines and clocks that glibc may refuse before it looks at the object:

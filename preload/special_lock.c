@@ -15,7 +15,7 @@
 /* Does somebody sleep on a mutex that the caller owns, or before its gate? */
 INLINE int mutex_waited(const pthread_mutex_t *m)
 {
-	return ty_mutex_contended(m) || (TY_UNLIKELY(ty_gated) && ty_queue_listed(m));
+	return ty_mutex_contended(m) || (TY_UNLIKELY(ty_gated) && ty_queue_listed(m) && !ty_mutex_stays(m));
 }
 
 #define WAITED(obj) ty_somebody_waits(TY_OBJ(obj), TY_OBJECT(obj)(obj).flags != 0)

@@ -123,6 +123,46 @@ static void one_queue(const char *order, const struct kind *k)
 	}
 }
 
+/* ---- unlocked, and locked still ---- */
+
+static pthread_mutex_t nested = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+static void comes_to_nested(struct guest *g)
+{
+	tarry_request_resume((uint64_t)g->number);
+	here(g);
+	IS(pthread_mutex_lock(&nested), 0);
+	if (g->number == 0) {
+		IS(pthread_mutex_lock(&nested), 0);
+		IS(pthread_mutex_unlock(&nested), 0);
+		atomic_store(&g->has, true);
+		until(&g->may_go);
+	}
+	log_[logged++] = g->number;
+	IS(pthread_mutex_unlock(&nested), 0);
+	tarry_request_end((uint64_t)g->number);
+}
+
+/* Number 0 had the choice of number 1 when it unlocked for the first time, and lets
+ * the lock go when number 2 is there as well, which is older. */
+static void still_locked(void)
+{
+	for (int i = 2; i >= 0; i--)
+		begin(i);
+	logged = 0;
+	IS(pthread_mutex_lock(&nested), 0);
+	invite(&guest[0], comes_to_nested, NULL, 0);
+	invite(&guest[1], comes_to_nested, NULL, 1);
+	IS(pthread_mutex_unlock(&nested), 0);
+	until(&guest[0].has);
+	invite(&guest[2], comes_to_nested, NULL, 2);
+	atomic_store(&guest[0].may_go, true);
+	for (int i = 0; i < 3; i++)
+		farewell(&guest[i]);
+	IS(log_[1], 2);
+	IS(log_[2], 1);
+}
+
 /* ---- the bound of being passed over ---- */
 
 static _Atomic int turns;
@@ -240,6 +280,8 @@ int main(int argc, char **argv)
 			bound(crowd);
 	if (strcmp(order, "largest") == 0)
 		largest();
+	if (strcmp(order, "eldest") == 0)
+		still_locked();
 	puts("ok");
 	return 0;
 }
