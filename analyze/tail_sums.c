@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "analyze/tree.h"
+#include "analyze/blocks.h"
 
 #define HARDLY 0.01 /* of the other requests wait at an "other site"; in the tail, */
 #define OFTENER 10  /* so many times that part does */

@@ -8,6 +8,7 @@
 #ifndef TY_TREE_H
 #define TY_TREE_H
 
+#include "analyze/blocks.h"
 #include "analyze/run.h"
 
 enum ty_node_kind {
@@ -148,13 +149,8 @@ const char *ty_site_target(const struct run *r, uint32_t site, char buf[512]);
 const char *ty_factor_sentence(const struct ty_tree *t, const struct ty_factor *f, const struct run *r,
 			       char *buf, size_t size);
 
-/* tree_blocks.c: requests in order of their ends, cut into blocks of equal numbers. */
-struct ty_blocks { uint32_t n; double widen; uint8_t *of; /* [rows] */ };
 int ty_tree_gather(struct ty_tree *t, struct ty_ledger *rows, const struct ty_blocks *blocks); /* tree_gather.c */
 int ty_tree_add_product(struct ty_tree *t, uint32_t a, uint32_t b, ty_sum xy); /* of siblings whose pairs are hashed */
-int ty_blocks_make(struct ty_blocks *b, const struct ty_ledger *rows, size_t width); /* width: sums in a block */
-/* Standard error from the estimates that each leave one block out. */
-double ty_blocks_error(const struct ty_blocks *b, const double *left_out);
 
 /* "outermost > ... > caller" of the i-th place, without what the largest places have in common. */
 #define TY_PLACES 3 /* shown */

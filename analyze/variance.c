@@ -9,19 +9,10 @@
 
 #include <math.h>
 
+#include "analyze/blocks.h"
 #include "analyze/quantile.h"
 #include "analyze/radix.h"
 #include "analyze/vec.h"
-
-#define BLOCKS 20u              /* at least; a block has at least two requests */
-#define MANY_SITES (16u << 20)  /* sums of a site in a block; more only with BLOCKS */
-
-/* More blocks make steadier errors, longer ones keep what is correlated in time
- * together.  widen: Student's t for blocks - 1 over the normal quantile, both
- * at 97.5 %, so that +- 1.96 errors are a 95 % interval whatever the blocks. */
-static const struct { size_t requests; uint32_t blocks; double widen; } plan[] = {
-	{ 10000, 100, 1.0124 }, { 1000, 50, 1.0253 }, { 2 * BLOCKS, BLOCKS, 1.0679 }, { 0, 1, 1 },
-};
 
 /* Sums of one block, or of all requests; l is latency - mean. */
 struct sums { double n, l, ll; };
@@ -32,9 +23,7 @@ struct work {
 	struct ty_result *res;
 	const uint32_t *map; /* what each site is counted as, NULL: as itself */
 	size_t nsites;
-	uint32_t blocks;
-	double widen;
-	uint8_t *block;     /* [rows] */
+	struct ty_blocks blocks;
 	struct sums all, *by_block;
 	size_t stride;      /* nsites + 1: the last is running */
 	struct pair *acc;   /* [block * stride + site]; pages of sites without time are never touched */
@@ -72,33 +61,16 @@ static int latencies(struct work *w, double tail)
 	return 0;
 }
 
-/* Blocks of equal numbers of requests, in order of their ends. */
-static int assign_blocks(struct work *w)
+static int make_blocks(struct work *w)
 {
-	size_t n = w->rows->n;
-	size_t k = 0;
-	while (n < plan[k].requests || (w->stride * plan[k].blocks > MANY_SITES && plan[k].blocks > BLOCKS))
-		k++;
-	w->blocks = plan[k].blocks;
-	w->widen = plan[k].widen;
-	w->res->blocks = w->blocks > 1 ? w->blocks : 0;
-	w->block = calloc(n, 1);
-	w->by_block = calloc(w->blocks, sizeof *w->by_block);
-	w->acc = ty_vec_huge(calloc((size_t)w->blocks * w->stride, sizeof *w->acc), w->blocks * w->stride * sizeof *w->acc);
-	uint64_t *end = ty_vec_huge(malloc(n * sizeof *end), n * sizeof *end);
-	uint32_t *row = malloc(n * sizeof *row);
-	int e = w->block && w->by_block && w->acc && end && row ? 0 : -ENOMEM;
-	for (size_t i = 0; !e && i < n; i++) {
-		end[i] = w->rows->v[i].end;
-		row[i] = (uint32_t)i;
-	}
-	if (!e)
-		e = ty_radix_sort(end, row, n);
-	for (size_t i = 0; !e && i < n; i++)
-		w->block[row[i]] = (uint8_t)(i * w->blocks / n);
-	free(end);
-	free(row);
-	return e;
+	int e = ty_blocks_make(&w->blocks, w->rows, w->stride);
+	if (e)
+		return e;
+	size_t n = w->blocks.n;
+	w->res->blocks = n > 1 ? w->blocks.n : 0;
+	w->by_block = calloc(n, sizeof *w->by_block);
+	w->acc = ty_vec_huge(calloc(n * w->stride, sizeof *w->acc), n * w->stride * sizeof *w->acc);
+	return w->by_block && w->acc ? 0 : -ENOMEM;
 }
 
 static inline void add(struct work *w, size_t site, struct pair *acc, double x, double l, bool in_tail)
@@ -117,7 +89,7 @@ static int gather(struct work *w)
 	size_t i = 0;
 	int e = ty_ledger_rewind(w->rows);
 	while (!e && (e = ty_ledger_next(w->rows, &row, &site, &ns)) == 1) {
-		uint32_t b = w->block[i++];
+		uint32_t b = w->blocks.of[i++];
 		struct sums *s = &w->by_block[b];
 		double l = (double)row->latency - w->res->mean;
 		bool in_tail = row->latency >= w->res->tail_at;
@@ -137,7 +109,7 @@ static int gather(struct work *w)
 		}
 		add(w, w->nsites, acc, (double)(int64_t)rest, l, in_tail);
 	}
-	for (uint32_t b = 0; b < w->blocks; b++) {
+	for (uint32_t b = 0; b < w->blocks.n; b++) {
 		w->all.n += w->by_block[b].n;
 		w->all.l += w->by_block[b].l;
 		w->all.ll += w->by_block[b].ll;
@@ -155,7 +127,7 @@ static void share(struct work *w, size_t site, struct ty_share *out)
 {
 	const struct pair *p = w->acc + site; /* of block b: p[b * stride] */
 	struct pair all = { 0 };
-	for (uint32_t b = 0; b < w->blocks; b++) {
+	for (uint32_t b = 0; b < w->blocks.n; b++) {
 		all.x += p[b * w->stride].x;
 		all.xl += p[b * w->stride].xl;
 	}
@@ -165,18 +137,18 @@ static void share(struct work *w, size_t site, struct ty_share *out)
 	out->share = ratio(w->all, all);
 	double excess = w->tail_l / (double)w->res->tail_n; /* of latency in the tail over the mean */
 	out->tail = excess > 0 ? (w->tail[site] / (double)w->res->tail_n - out->mean) / excess : 0;
-	if (w->blocks < 2)
+	if (w->blocks.n < 2)
 		return;
 	double sum = 0, sq = 0;
-	for (uint32_t b = 0; b < w->blocks; b++) {
+	for (uint32_t b = 0; b < w->blocks.n; b++) {
 		const struct sums *s = &w->by_block[b];
 		double d = ratio((struct sums){ w->all.n - s->n, w->all.l - s->l, w->all.ll - s->ll },
 				 (struct pair){ all.x - p[b * w->stride].x, all.xl - p[b * w->stride].xl }) - out->share;
 		sum += d;
 		sq += d * d;
 	}
-	double var = (sq - sum * sum / w->blocks) * (w->blocks - 1) / w->blocks;
-	out->se = var > 0 ? w->widen * sqrt(var) : 0;
+	double var = (sq - sum * sum / w->blocks.n) * (w->blocks.n - 1) / w->blocks.n;
+	out->se = var > 0 ? w->blocks.widen * sqrt(var) : 0;
 }
 
 int ty_variance_as(struct ty_ledger *rows, const uint32_t *map, size_t nsites, double tail, struct ty_result *res)
@@ -189,7 +161,7 @@ int ty_variance_as(struct ty_ledger *rows, const uint32_t *map, size_t nsites, d
 	if (!e && rows->n) {
 		e = latencies(&w, tail);
 		if (!e)
-			e = assign_blocks(&w);
+			e = make_blocks(&w);
 		if (!e)
 			e = gather(&w);
 		if (!e)
@@ -205,7 +177,7 @@ int ty_variance_as(struct ty_ledger *rows, const uint32_t *map, size_t nsites, d
 		share(&w, nsites, &res->running);
 		res->sum += res->running.share;
 	}
-	free(w.block);
+	free(w.blocks.of);
 	free(w.by_block);
 	free(w.acc);
 	free(w.tail);

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * Blocks of requests for the jackknife, the same as the report's (variance.c):
- * in order of end, of equal numbers, more of them where there are many
- * requests.  Runs in readers. */
-#include "analyze/tree.h"
+ * Blocks of requests for the jackknife (see blocks.h).  Runs in readers.  Must
+ * stay true: every block has at least two requests, or there is one block. */
+#include "analyze/blocks.h"
 
 #include <math.h>
 
 #include "analyze/radix.h"
+#include "analyze/vec.h"
 
+#define FEWEST 20u              /* blocks for which errors are worth something */
 #define MANY ((size_t)16 << 20) /* sums; more than the fewest blocks only below that */
+
+/* More blocks make steadier errors, longer ones keep what is correlated in time
+ * together.  widen: Student's t for blocks - 1 over the normal quantile, both
+ * at 97.5 %. */
+static const struct { size_t requests; uint32_t blocks; double widen; } plan[] = {
+	{ 10000, 100, 1.0124 }, { 1000, 50, 1.0253 }, { 2 * FEWEST, FEWEST, 1.0679 }, { 0, 1, 1 },
+};
 
 int ty_blocks_make(struct ty_blocks *b, const struct ty_ledger *rows, size_t width)
 {
-	static const struct { size_t requests; uint32_t blocks; double widen; } plan[] = {
-		{ 10000, 100, 1.0124 }, { 1000, 50, 1.0253 }, { 40, 20, 1.0679 }, { 0, 1, 1 },
-	};
 	size_t n = rows->n, k = 0;
-	while (n < plan[k].requests || (plan[k].blocks > 20 && width * plan[k].blocks > MANY))
+	while (n < plan[k].requests || (plan[k].blocks > FEWEST && width * plan[k].blocks > MANY))
 		k++;
 	*b = (struct ty_blocks){ .n = plan[k].blocks, .widen = plan[k].widen, .of = calloc(n + 1, 1) };
-	uint64_t *end = malloc((n + 1) * sizeof *end);
+	uint64_t *end = ty_vec_huge(malloc((n + 1) * sizeof *end), n * sizeof *end);
 	uint32_t *row = malloc((n + 1) * sizeof *row);
 	int e = b->of && end && row ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < n; i++) {
