@@ -63,7 +63,7 @@ int ty_time_parse(const char *text, uint64_t start, uint64_t *ret)
 	return -EINVAL;
 }
 
-static void take_tables(struct run *r)
+void ty_tables_take(struct run *r)
 {
 	r->t.ops = ty_store_ops(r->store, &r->t.nops);
 	r->t.processes = ty_store_processes(r->store, &r->t.nprocesses);
@@ -182,7 +182,7 @@ int ty_pass_load(struct run *r, char *err)
 	int e = ty_store_open(&r->store, r->opt.store, err);
 	if (e)
 		return e;
-	take_tables(r);
+	ty_tables_take(r);
 	find_start(r);
 	e = find_window(r, err);
 	if (!e)

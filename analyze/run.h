@@ -145,6 +145,8 @@ struct run {
 	struct ty_also also; /* NULL in it: nobody looks */
 };
 
+/* r->t from r->store, as it was last refreshed; it stays the store's memory. */
+void ty_tables_take(struct run *r);
 /* When the recording ended, or its last event so far, after the cut. */
 uint64_t ty_run_end(const struct run *r);
 

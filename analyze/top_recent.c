@@ -120,12 +120,7 @@ int ty_top_tables(struct ty_top *t, char *err)
 {
 	struct run *r = &t->run;
 	size_t threads = r->t.nthreads, processes = r->t.nprocesses;
-	r->t.ops = ty_store_ops(r->store, &r->t.nops);
-	r->t.processes = ty_store_processes(r->store, &r->t.nprocesses);
-	r->t.threads = ty_store_threads(r->store, &r->t.nthreads);
-	r->t.modules = ty_store_modules(r->store, &r->t.nmodules);
-	r->t.paths = ty_store_paths(r->store, &r->t.npaths);
-	r->t.fds = ty_store_descriptors(r->store, &r->t.nfds);
+	ty_tables_take(r);
 	int e = index_threads(t);
 	e = e ? e : keep_modules(t);
 	e = e ? e : name_paths(t, err);
