@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdio_ext.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "analyze/export.h"
@@ -182,27 +181,12 @@ static int close_output(struct given *g, int e, char *err)
 	return e;
 }
 
-/* ---- progress ---- */
-
-struct progress { struct timespec start; unsigned calls; bool shown; };
-
-static void show_progress(void *arg, double done)
-{
-	struct progress *p = arg;
-	struct timespec now;
-	if (++p->calls % 16)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((double)(now.tv_sec - p->start.tv_sec) + (double)(now.tv_nsec - p->start.tv_nsec) / 1e9 < 1)
-		return;
-	p->shown = true;
-	fprintf(stderr, "\rexporting: %3.0f %%", done * 100);
-}
+/* ---- all of it ---- */
 
 static int export_store(struct given *g, bool *usage, char *err)
 {
 	struct run *r = &g->x.run;
-	struct progress progress = { 0 };
+	struct ty_progress progress;
 	int e = ty_pass_load(r, err);
 	*usage = e && r->store && e == -EINVAL;
 	if (e)
@@ -212,15 +196,14 @@ static int export_store(struct given *g, bool *usage, char *err)
 	if (e)
 		return e;
 	/* not between the lines of an output that goes to the same terminal */
-	if (isatty(STDERR_FILENO) && (g->file || !isatty(STDOUT_FILENO))) {
-		clock_gettime(CLOCK_MONOTONIC, &progress.start);
-		r->progress = show_progress;
+	ty_progress_start(&progress, "exporting");
+	if (g->file || !isatty(STDOUT_FILENO)) {
+		r->progress = ty_progress_show;
 		r->progress_arg = &progress;
 	}
 	__fsetlocking(g->x.out, FSETLOCKING_BYCALLER); /* there is one thread */
 	e = g->format->write(&g->x, err);
-	if (progress.shown)
-		fprintf(stderr, "\r                 \r");
+	ty_progress_end(&progress);
 	*usage = e == -ENODATA;
 	return close_output(g, e, err);
 }

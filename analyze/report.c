@@ -2,9 +2,6 @@
  *
  * `tarry report`: options, and the list of passes.  Runs in readers. */
 #include <argp.h>
-#include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "analyze/html.h"
 #include "analyze/where_options.h"
@@ -85,30 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* ---- progress ---- */
-
-struct progress { struct timespec start; unsigned calls; bool shown; };
-
-static void show_progress(void *arg, double done)
-{
-	struct progress *p = arg;
-	struct timespec now;
-	if (++p->calls % 16)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	double s = (double)(now.tv_sec - p->start.tv_sec) + (double)(now.tv_nsec - p->start.tv_nsec) / 1e9;
-	if (s < 1)
-		return;
-	p->shown = true;
-	fprintf(stderr, "\rreading: %3.0f %%", done * 100);
-}
-
 /* ---- the passes ---- */
 
-static const struct pass {
-	const char *name;
-	int (*run)(struct run *r, char *err);
-} passes[] = {
+static const struct ty_pass passes[] = {
 	{ "load", ty_pass_load },         /* open the store, take its tables, window and rule */
 	{ "names", ty_pass_names },       /* which paths are booked together */
 	{ "cut", ty_pass_cut },           /* all events: sites, requests */
@@ -122,7 +98,7 @@ static const struct pass {
 int cmd_report(int argc, char **argv)
 {
 	struct asked a = { .opt = { .tail = 0.99 } };
-	struct progress progress = { 0 };
+	struct ty_progress progress;
 	const struct argp argp = { options, parse, "STORE",
 		"Names the wait sites that make the latency of requests vary.\v"
 		"Exit status: 0 a report was written, "
@@ -141,16 +117,13 @@ int cmd_report(int argc, char **argv)
 	}
 	if (a.html.file)
 		ty_html_watch(&a.html, &r);
-	if (isatty(STDERR_FILENO)) {
-		clock_gettime(CLOCK_MONOTONIC, &progress.start);
-		r.progress = show_progress;
-		r.progress_arg = &progress;
-	}
+	ty_progress_start(&progress, "reading");
+	r.progress = ty_progress_show;
+	r.progress_arg = &progress;
 	for (size_t i = 0; !e && i < sizeof passes / sizeof *passes; i++) {
 		e = passes[i].run(&r, err);
 		if (e) {
-			if (progress.shown)
-				fprintf(stderr, "\r              \r");
+			ty_progress_end(&progress);
 			ty_say("%s", *err ? err : strerror(-e));
 			/* the store was fine, an option was not */
 			bool usage = r.store && e == -EINVAL && (passes[i].run == ty_pass_load || passes[i].run == ty_pass_rank);
@@ -159,8 +132,7 @@ int cmd_report(int argc, char **argv)
 			return usage ? TY_EXIT_USAGE : TY_EXIT_FAIL;
 		}
 	}
-	if (progress.shown)
-		fprintf(stderr, "\r              \r");
+	ty_progress_end(&progress);
 	e = a.html.file ? ty_html_write(&a.html, &r, err) :
 	    r.opt.json  ? ty_report_json(&r, err) :
 			  ty_report_text(&r, err);
