@@ -137,10 +137,7 @@ int cmd_blame(int argc, char **argv)
 		NULL
 	};
 	char err[TY_ERR_MAX] = "";
-	static char name[] = "tarry blame"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &r.opt))
+	if (ty_arguments(&argp, "tarry blame", argc, argv, &r.opt))
 		return TY_EXIT_USAGE;
 	ty_progress_start(&progress, "reading");
 	r.progress = ty_progress_show;

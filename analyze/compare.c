@@ -123,11 +123,8 @@ int cmd_compare(int argc, char **argv)
 	char err[TY_ERR_MAX] = "";
 	struct ty_progress progress;
 	bool usage = false;
-	static char name[] = "tarry compare"; /* as usage and errors call us */
 	int e = 0;
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (ty_arguments(&argp, "tarry compare", argc, argv, &a))
 		return TY_EXIT_USAGE;
 	c.floor = a.floor;
 	for (int i = 0; !e && i < 2; i++) {

@@ -123,10 +123,7 @@ int cmd_dump(int argc, char **argv)
 		NULL, NULL, NULL };
 	struct dump d = { 0 };
 	char err[TY_ERR_MAX] = "";
-	static char name[] = "tarry dump"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &d))
+	if (ty_arguments(&argp, "tarry dump", argc, argv, &d))
 		return TY_EXIT_USAGE;
 	int e = ty_pass_load(&d.run, err);
 	bool usage = e == -EINVAL && d.run.store;

@@ -222,10 +222,7 @@ int cmd_export(int argc, char **argv)
 	struct given g = { .x.run.opt.tail = 0.99 };
 	char err[TY_ERR_MAX] = "";
 	bool usage = false;
-	static char name[] = "tarry export"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &g))
+	if (ty_arguments(&argp, "tarry export", argc, argv, &g))
 		return TY_EXIT_USAGE;
 	int e = export_store(&g, &usage, err);
 	if (e)

@@ -114,10 +114,7 @@ int cmd_info(int argc, char **argv)
 		NULL, NULL, NULL };
 	struct ty_info i = { 0 };
 	char err[TY_ERR_MAX] = "";
-	static char name[] = "tarry info"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &i))
+	if (ty_arguments(&argp, "tarry info", argc, argv, &i))
 		return TY_EXIT_USAGE;
 	i.run.opt.store = i.path;
 	i.run.opt.requests = "none"; /* not a question of `info` */

@@ -105,10 +105,7 @@ int cmd_report(int argc, char **argv)
 		"1 it could not be, 2 usage.", NULL, NULL, NULL };
 	char err[TY_ERR_MAX] = "";
 	int e = 0;
-	static char name[] = "tarry report"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (ty_arguments(&argp, "tarry report", argc, argv, &a))
 		return TY_EXIT_USAGE;
 	struct run r = { .opt = a.opt, .want_behind = true };
 	if (a.html.file && (e = ty_html_check(&a.html, r.opt.store, err))) {

@@ -54,10 +54,7 @@ int cmd_tail(int argc, char **argv)
 		"Shows what distinguishes the slowest requests.\v"
 		"Exit status: 0 the tail was shown, 1 it could not be, 2 usage.", children, NULL, NULL };
 	char err[TY_ERR_MAX] = "";
-	static char name[] = "tarry tail"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (ty_arguments(&argp, "tarry tail", argc, argv, &a))
 		return TY_EXIT_USAGE;
 	struct run r = { .opt = a.opt };
 	struct ty_tail t = { .q = a.opt.tail, .k = a.slowest };

@@ -169,10 +169,7 @@ int cmd_top(int argc, char **argv)
 	};
 	static struct given g = { .delay = 2, .window = 5 };
 	char err[TY_ERR_MAX] = "";
-	static char name[] = "tarry top"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &g))
+	if (ty_arguments(&argp, "tarry top", argc, argv, &g))
 		return TY_EXIT_USAGE;
 	int e = g.top.run.opt.store ? 0 : ty_top_find(g.found, sizeof g.found, err);
 	g.top.window = (uint64_t)(g.window * 1e9);

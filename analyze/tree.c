@@ -95,10 +95,7 @@ int cmd_tree(int argc, char **argv)
 		"Shows through which functions the variance of latency comes.\v"
 		"Exit status: 0 the tree was written, 1 it could not be, 2 usage.", children, NULL, NULL };
 	char err[TY_ERR_MAX] = "";
-	static char name[] = "tarry tree"; /* as usage and errors call us */
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+	if (ty_arguments(&argp, "tarry tree", argc, argv, &a))
 		return TY_EXIT_USAGE;
 	struct run r = { .opt = a.opt };
 	int status = ty_passes(&r, passes, sizeof passes / sizeof *passes);

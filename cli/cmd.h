@@ -5,6 +5,9 @@
 #ifndef TY_CMD_H
 #define TY_CMD_H
 
+#include <argp.h>
+#include <stdint.h>
+
 enum { TY_EXIT_OK = 0, TY_EXIT_FAIL = 1, TY_EXIT_USAGE = 2 };
 
 #define TY_COMMANDS(X)                                                            \
@@ -27,6 +30,15 @@ TY_COMMANDS(X)
 
 /* Hidden: the recorder of a plain preload; argv as preload/start.c passes it. */
 int cmd_recorder(int argc, char **argv);
+
+/* Reads a command's options into `input`; name is what usage and errors call it, "tarry info".
+ * 0, or TY_EXIT_USAGE.  For a mistake argp ends the program with that, after a line about it. */
+static inline int ty_arguments(const struct argp *argp, const char *name, int argc, char **argv, void *input)
+{
+	argv[0] = (char *)(uintptr_t)name;
+	argp_err_exit_status = TY_EXIT_USAGE;
+	return argp_parse(argp, argc, argv, 0, NULL, input) ? TY_EXIT_USAGE : TY_EXIT_OK;
+}
 
 /* "tarry: ..." on standard error, one line. */
 void ty_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

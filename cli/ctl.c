@@ -101,10 +101,8 @@ int cmd_ctl(int argc, char **argv)
 		       "ordered: again in the order that the recording was started with.  status: changes nothing.\n\n"
 		       "Exit status: 0 done, 1 nothing runs that could be switched, 2 usage.",
 	};
-	char *given[2] = { NULL, NULL }, name[] = "tarry ctl";
-	argv[0] = name;
-	argp_err_exit_status = TY_EXIT_USAGE;
-	if (argp_parse(&argp, argc, argv, 0, NULL, given) != 0)
+	char *given[2] = { NULL, NULL };
+	if (ty_arguments(&argp, "tarry ctl", argc, argv, given))
 		return TY_EXIT_USAGE;
 	return run(given[0], given[1]);
 }
