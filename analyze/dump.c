@@ -40,17 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': d->run.opt.to = arg; break;
 	case 'p': ty_expected(state, "--process", ty_positive(arg, &d->run.opt.process), arg); break;
 	case 'T': ty_expected(state, "--thread", ty_positive(arg, &d->run.opt.thread), arg); break;
-	case ARGP_KEY_ARG:
-		if (d->run.opt.store)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		d->run.opt.store = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!d->run.opt.store)
-			argp_error(state, "which store? (tarry record writes one)");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ty_one_store(key, arg, state, &d->run.opt.store);
 	}
 	return 0;
 }

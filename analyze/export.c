@@ -73,8 +73,6 @@ static void check(struct given *g, struct argp_state *state)
 {
 	static const char *const weights[] = { "us", "waits", NULL }, *const parts[] = { "events", "sites", "requests", NULL };
 	int weight = g->weight ? find_word(g->weight, weights) : 0, what = g->what ? find_word(g->what, parts) : 0;
-	if (!g->x.run.opt.store)
-		argp_error(state, "which store? (tarry record writes one)");
 	if (!g->format)
 		argp_error(state, "which format? --format folded, pprof, chrome or csv");
 	if ((g->weight || g->x.in_requests) && g->format->write != ty_export_folded)
@@ -105,13 +103,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': o->to = arg; break;
 	case 'p': ty_expected(state, "--process", ty_positive(arg, &o->process), arg); break;
 	case 'T': ty_expected(state, "--thread", ty_positive(arg, &o->thread), arg); break;
-	case ARGP_KEY_ARG:
-		if (o->store)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		o->store = arg;
+	case ARGP_KEY_END:
+		ty_one_store(key, arg, state, &o->store);
+		check(g, state);
 		break;
-	case ARGP_KEY_END: check(g, state); break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return ty_one_store(key, arg, state, &o->store);
 	}
 	return 0;
 }

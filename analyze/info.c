@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analyze/info.h"
+#include "analyze/where_options.h"
 #include "cli/cmd.h"
 
 enum { OPT_ALL = 256 };
@@ -25,17 +26,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'j': i->json = true; break;
 	case OPT_ALL: i->all = true; break;
-	case ARGP_KEY_ARG:
-		if (i->path)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		i->path = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!i->path)
-			argp_error(state, "which store? (tarry record writes one)");
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
+	default: return ty_one_store(key, arg, state, &i->path);
 	}
 	return 0;
 }

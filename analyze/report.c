@@ -66,18 +66,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'T': ty_expected(state, "--thread", ty_positive(arg, &o->thread), arg); break;
 	case 'P': o->path = arg; break;
 	case 'w': o->where = arg; break;
-	case ARGP_KEY_ARG:
-		if (o->store)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		o->store = arg;
-		break;
 	case ARGP_KEY_END:
-		if (!o->store)
-			argp_error(state, "which store? (tarry record writes one)");
+		ty_one_store(key, arg, state, &o->store);
 		if (a->html.file)
 			check_html(o, state);
 		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return ty_one_store(key, arg, state, &o->store);
 	}
 	return 0;
 }

@@ -75,11 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's': g->top.sort = parse_sort(arg, state); break;
 	case 'r': o->requests = arg; break;
 	case 'p': o->process = number("--process", arg, state); break;
-	case ARGP_KEY_ARG:
-		if (o->store)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		o->store = arg;
-		break;
+	case ARGP_KEY_ARG: return ty_one_store(key, arg, state, &o->store);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 	return 0;

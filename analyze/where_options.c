@@ -46,6 +46,22 @@ void ty_expected(struct argp_state *state, const char *option, const char *expec
 		argp_error(state, "%s: %s is expected, not '%s'", option, expected, arg);
 }
 
+error_t ty_one_store(int key, const char *arg, struct argp_state *state, const char **store)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (*store)
+			argp_error(state, "one store at a time, not also '%s'", arg);
+		*store = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!*store)
+			argp_error(state, "which store? (tarry record writes one)");
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct ty_options *o = state->input;
@@ -57,16 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 't': o->to = arg; break;
 	case 'p': ty_expected(state, "--process", ty_positive(arg, &o->process), arg); break;
 	case 'T': ty_expected(state, "--thread", ty_positive(arg, &o->thread), arg); break;
-	case ARGP_KEY_ARG:
-		if (o->store)
-			argp_error(state, "one store at a time, not also '%s'", arg);
-		o->store = arg;
-		break;
-	case ARGP_KEY_END:
-		if (!o->store)
-			argp_error(state, "which store? (tarry record writes one)");
-		break;
-	default: return ARGP_ERR_UNKNOWN;
+	default: return ty_one_store(key, arg, state, &o->store);
 	}
 	return 0;
 }

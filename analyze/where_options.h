@@ -19,6 +19,9 @@ int ty_parse_percent(const char *text, double *ret);      /* above 0, below 100 
 #define TY_PERCENT "a number above 0 and below 100"
 /* Ends the program with usage, if something is expected: "--top: ... is expected, not 'x'". */
 void ty_expected(struct argp_state *state, const char *option, const char *expected, const char *arg);
+/* ARGP_KEY_ARG and ARGP_KEY_END of a command that takes one store, whose name goes into *store (argv's
+ * memory); other keys are unknown. */
+error_t ty_one_store(int key, const char *arg, struct argp_state *state, const char **store);
 /* One option's value: what was expected if it is none. */
 static inline const char *ty_positive(const char *arg, uint32_t *ret)
 {
