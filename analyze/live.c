@@ -5,6 +5,9 @@
  * name is never that of another build. */
 #include "analyze/live.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "analyze/vec.h"
 #include "recorder/symbols.h"
 #include "tarry/arena.h" /* ty_mix */
@@ -126,4 +129,16 @@ const struct ty_symbol *ty_live_symbols(struct ty_live *l, const struct ty_frame
 	}
 	*n = e->n;
 	return e->y;
+}
+
+bool ty_live_variable(struct ty_live *l, int32_t module, uint64_t offset, char *buf, size_t size)
+{
+	char byte;
+	struct ty_elf *elf = module >= 0 && (size_t)module < l->modules ? elf_of(l, module) : NULL;
+	if (!elf || ty_elf_read(elf, offset, &byte, 1)) /* in no segment: what is mapped behind the module */
+		return false;
+	const char *path = l->info[module].path, *slash = strrchr(path, '/');
+	if (!ty_symbols_variable_at(elf, offset, buf, size))
+		snprintf(buf, size, "%.60s+0x%" PRIx64, slash ? slash + 1 : path, offset);
+	return true;
 }

@@ -24,6 +24,7 @@ struct ty_top_thread {
 	uint64_t begin;
 	uint64_t object, path; /* as the thread published them */
 	char name[16];
+	char variable[96]; /* the object, if it is a static variable and is known; else "" */
 	char where[96];    /* "" not known; "~f": f waited last for the same object by the same operation */
 };
 
@@ -70,8 +71,8 @@ struct ty_top {
 	size_t names_cap;
 	struct ty_module_info *module;
 	size_t modules;
-	struct ty_top_pc { uint64_t image, pc; char text[96]; } *pc;
-	size_t pcs, pcs_cap;
+	struct ty_top_pc { uint64_t image, pc; char text[96]; } *pc, *var; /* code, and what is waited for */
+	size_t pcs, pcs_cap, vars, vars_cap, asked;
 };
 
 /* Everything anew; t->ended when the recording is over.  0 or negative errno. */
@@ -90,6 +91,8 @@ const char *ty_top_path_name(struct ty_top *t, uint32_t path);
 void ty_top_recent_free(struct ty_top *t);
 /* top_where.c */
 const char *ty_top_pc_name(struct ty_top *t, uint32_t pid, uint64_t image, uint64_t pc);
+/* The static variable at an address; "": it is none, or it is not known yet. */
+const char *ty_top_variable(struct ty_top *t, uint32_t pid, uint64_t image, uint64_t object);
 
 /* top_text.c: lines without line ends; threads are lines[head ... head + threads) */
 struct ty_top_lines {

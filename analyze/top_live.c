@@ -82,6 +82,14 @@ static void find_where(struct ty_top *t, struct ty_top_thread *w, uint64_t image
 		snprintf(w->where, sizeof w->where, "~%s", ty_top_path_name(t, l->path));
 }
 
+/* Of what is waited for by its address. */
+static void find_variable(struct ty_top *t, struct ty_top_thread *w, uint64_t image)
+{
+	unsigned cls = w->op < t->run.t.nops ? t->run.t.ops[w->op].cls : TY_CLASS_COUNT;
+	if (cls < TY_CLASS_COUNT && !ty_class_has_fd(cls) && w->object && w->object != TY_FD_NONE)
+		snprintf(w->variable, sizeof w->variable, "%s", ty_top_variable(t, w->pid, image, w->object));
+}
+
 static void add_thread(struct ty_top *t, struct ty_thread *s, uint64_t owner)
 {
 	struct ty_top_thread w = { .pid = (uint32_t)(owner >> 32), .tid = (uint32_t)owner, .op = TY_NONE };
@@ -93,6 +101,7 @@ static void add_thread(struct ty_top *t, struct ty_thread *s, uint64_t owner)
 		return;
 	if (read_wait(s, &w)) {
 		find_where(t, &w, s->image);
+		find_variable(t, &w, s->image);
 		t->waiting++;
 	}
 	t->thread[t->threads++] = w;
@@ -102,7 +111,7 @@ int ty_top_threads(struct ty_top *t)
 {
 	uint64_t lost = atomic_load_explicit(&t->arena->no_slot, memory_order_relaxed);
 	uint32_t last_pid = 0;
-	t->threads = t->waiting = t->processes = 0;
+	t->threads = t->waiting = t->processes = t->asked = 0;
 	t->enabled = atomic_load_explicit(&t->arena->enabled, memory_order_relaxed);
 	const struct ty_order_conf *orders = &t->arena->orders.conf;
 	t->ordered = (orders->rules > 0 || orders->sync != TY_SYNC_NATIVE) &&

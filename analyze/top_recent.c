@@ -81,7 +81,7 @@ static int keep_modules(struct ty_top *t)
 		if (!m->path || !m->build_id)
 			return -ENOMEM;
 	}
-	t->pcs = 0;
+	t->pcs = t->vars = 0;
 	for (size_t i = 0; i < t->names_cap; i++) { /* one may have had no module until now */
 		free(t->name[i]);
 		t->name[i] = NULL;
@@ -362,5 +362,6 @@ void ty_top_recent_free(struct ty_top *t)
 	free(t->last);
 	free(t->req);
 	free(t->pc);
+	free(t->var);
 	free(t->thread);
 }

@@ -90,6 +90,8 @@ static void object_text(const struct ty_top *t, const struct ty_top_thread *w, c
 			snprintf(buf, size, "%s", d->name);
 		else if (w->object <= INT32_MAX)
 			snprintf(buf, size, "fd %" PRIu64, w->object);
+	} else if (*w->variable) {
+		snprintf(buf, size, "%s", w->variable);
 	} else if (w->object && w->object != TY_FD_NONE) {
 		snprintf(buf, size, "0x%" PRIx64, w->object);
 	}

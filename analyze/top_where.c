@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Names of addresses in running processes: an IO call in progress publishes
- * its caller's address, which no store knows yet.  Runs in a reader.  Must stay
- * true: a name comes only from the module that the recording knows, by its
- * build-id; else it is module+offset. */
+ * its caller's address, which no store knows yet, and the names of variables
+ * come into the store at the end.  Runs in a reader.  Must stay true: a name
+ * comes only from the module that the recording knows, by its build-id; else
+ * code is module+offset, and a variable is shown as its address. */
 #include <elf.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -12,14 +13,18 @@
 #include "analyze/top.h"
 
 #define PCS_MAX 4096u /* names kept; then from the start again */
+#define ASKED 64u /* objects looked for in one frame: most are on the heap, and each reads a process's maps */
 
 struct mapping { uint64_t base; char path[512]; };
 
-/* The file mapped at pc, and where its first byte lies in memory. */
-static bool find_mapping(uint32_t pid, uint64_t pc, struct mapping *m)
+/*
+ * The file mapped at pc, and where its first byte lies in memory.  data: also when pc is in memory without a file
+ * right behind it, as zeroed variables are.
+ */
+static bool find_mapping(uint32_t pid, uint64_t pc, bool data, struct mapping *m)
 {
 	char file[64], line[1024], path[512] = "";
-	uint64_t first = 0;
+	uint64_t first = 0, end = 0;
 	bool found = false;
 	snprintf(file, sizeof file, "/proc/%u/maps", pid);
 	FILE *f = fopen(file, "re");
@@ -30,9 +35,12 @@ static bool find_mapping(uint32_t pid, uint64_t pc, struct mapping *m)
 			   &at) < 3)
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		if (strcmp(path, line + at) != 0 || offset == 0)
+		bool behind = data && !line[at] && from == end && path[0] == '/';
+		if (!behind && (strcmp(path, line + at) != 0 || offset == 0))
 			first = from - offset;
-		snprintf(path, sizeof path, "%s", line + at);
+		if (!behind)
+			snprintf(path, sizeof path, "%s", line + at);
+		end = to;
 		found = pc >= from && pc < to && path[0] == '/';
 	}
 	if (f)
@@ -60,7 +68,7 @@ static void name_pc(struct ty_top *t, uint32_t pid, uint64_t pc, char *to, size_
 	struct mapping m;
 	size_t n = 0;
 	*to = 0;
-	if (!find_mapping(pid, pc, &m))
+	if (!find_mapping(pid, pc, false, &m))
 		return;
 	uint64_t offset = fixed_addresses(pid, m.path) ? pc : pc - m.base;
 	for (size_t i = 0; i < t->modules && t->run.live; i++) {
@@ -80,18 +88,59 @@ static void name_pc(struct ty_top *t, uint32_t pid, uint64_t pc, char *to, size_
 	snprintf(to, size, "%.60s+0x%" PRIx64, strrchr(m.path, '/') + 1, offset);
 }
 
+static struct ty_top_pc *find_kept(struct ty_top_pc *v, size_t n, uint64_t image, uint64_t pc)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].pc == pc && v[i].image == image)
+			return &v[i];
+	return NULL;
+}
+
+/* NULL: no memory. */
+static struct ty_top_pc *keep(struct ty_top_pc **v, size_t *n, size_t *cap, uint64_t image, uint64_t pc)
+{
+	if (*n == PCS_MAX)
+		*n = 0;
+	if (TY_RESERVE(*v, *cap, *n + 1, (size_t)64))
+		return NULL;
+	struct ty_top_pc *p = &(*v)[(*n)++];
+	*p = (struct ty_top_pc){ .image = image, .pc = pc };
+	return p;
+}
+
 const char *ty_top_pc_name(struct ty_top *t, uint32_t pid, uint64_t image, uint64_t pc)
 {
-	for (size_t i = 0; i < t->pcs; i++)
-		if (t->pc[i].pc == pc && t->pc[i].image == image)
-			return t->pc[i].text;
-	if (t->pcs == PCS_MAX)
-		t->pcs = 0;
-	if (TY_RESERVE(t->pc, t->pcs_cap, t->pcs + 1, (size_t)64))
+	struct ty_top_pc *p = find_kept(t->pc, t->pcs, image, pc);
+	if (p)
+		return p->text;
+	p = keep(&t->pc, &t->pcs, &t->pcs_cap, image, pc);
+	if (!p)
 		return "";
-	struct ty_top_pc *p = &t->pc[t->pcs++];
-	p->image = image;
-	p->pc = pc;
 	name_pc(t, pid, pc, p->text, sizeof p->text);
+	return p->text;
+}
+
+static void name_variable(struct ty_top *t, uint32_t pid, uint64_t object, char *to, size_t size)
+{
+	struct mapping m;
+	if (!t->run.live || !find_mapping(pid, object, true, &m))
+		return;
+	uint64_t offset = fixed_addresses(pid, m.path) ? object : object - m.base;
+	for (size_t i = 0; i < t->modules; i++)
+		if (!strcmp(t->module[i].path, m.path) && ty_live_variable(t->run.live, (int32_t)i, offset, to, size))
+			return;
+	*to = 0;
+}
+
+const char *ty_top_variable(struct ty_top *t, uint32_t pid, uint64_t image, uint64_t object)
+{
+	struct ty_top_pc *p = find_kept(t->var, t->vars, image, object);
+	if (p)
+		return p->text;
+	p = t->asked < ASKED ? keep(&t->var, &t->vars, &t->vars_cap, image, object) : NULL;
+	if (!p)
+		return "";
+	t->asked++;
+	name_variable(t, pid, object, p->text, sizeof p->text);
 	return p->text;
 }

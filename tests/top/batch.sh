@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Description: tarry top -b on running programs: the order service with its requests,
-# a python program with a thread blocked in a lock for a known time, and one that
-# marks nothing and serves nobody; usage, a finished store, an ended recording.
+# a python program with a thread blocked in a lock for a known time, one with locks
+# that are static variables, and one that marks nothing and serves nobody; usage, a finished store, an ended recording.
 . "$(dirname "$0")/../e2e/lib.sh"
 REC= STORES=
 # end: the recorded programs (the order service does not obey SIGTERM), and so their recordings
@@ -117,6 +117,39 @@ ok = before - began - 1 < took * 1.01 and took * 0.99 < after - began
 print("ok   it has waited as long as the program says" if ok else f"FAIL waited {took} s of {before - began} to {after - began}")
 sys.exit(not ok)
 EOF
+# locks that have names: zeroed, initialized, in a table, and one that has none
+cat >"$W/named.c" <<'EOF'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static struct { char pages[100000]; pthread_mutex_t m; } zeroed; /* beyond what the file's last page holds */
+static struct { long n; pthread_mutex_t m[2]; } table = { 1, { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER } };
+static void *take(void *m)
+{
+	pthread_mutex_lock(m);
+	return m;
+}
+int main(void)
+{
+	pthread_mutex_t *heap = malloc(sizeof *heap), *all[] = { &zeroed.m, &table.m[1], heap };
+	pthread_t t;
+	pthread_mutex_init(heap, NULL);
+	for (int i = 0; i < 3; i++) {
+		pthread_mutex_lock(all[i]);
+		pthread_create(&t, NULL, take, all[i]);
+	}
+	while (!zeroed.pages[0])
+		sleep(30);
+	return 0;
+}
+EOF
+for pie in -pie -no-pie; do
+	$CC -O1 -g $pie -pthread -o "$W/named$pie" "$W/named.c" || { fail "compile $pie"; done_; }
+	start "$W/named$pie.tarry" "$W/named$pie"
+	check "$pie: a zeroed lock by its place" until_shown "$W/named$pie.tarry" 's  pthread_mutex_lock +zeroed\+0x186a0  ' "$W/frame"
+	check "$pie: a place in a table" until_shown "$W/named$pie.tarry" 's  pthread_mutex_lock +table\+0x30  ' "$W/frame"
+	check "$pie: one on the heap" until_shown "$W/named$pie.tarry" 's  pthread_mutex_lock +0x[0-9a-f]+  ' "$W/frame"
+done
 # wrong usage
 for a in '--count 0' '--delay 0' '--delay x' '--window 0.5' '--sort foo' '--process x' '--requests foo -b'; do
 	# shellcheck disable=SC2086 # options
