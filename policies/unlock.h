@@ -3,7 +3,7 @@
 #ifndef TY_UNLOCK_H
 #define TY_UNLOCK_H
 
-#include <pthread.h>
+#include "preload/rules.h"
 
 #pragma GCC visibility push(hidden)
 
