@@ -5,12 +5,12 @@
  * that goes away (head, less) is no error. */
 #include <argp.h>
 #include <errno.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/dump.h"
+#include "analyze/fmt.h"
 #include "analyze/where_options.h"
 #include "cli/cmd.h"
 
@@ -45,14 +45,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static int prepare(struct dump *d, char *err)
+{
+	const struct ty_tables *t = &d->run.t;
+	d->wanted = calloc(t->nops + 1, 1);
+	d->who = calloc(t->nthreads + 1, sizeof *d->who);
+	d->tail = calloc(t->npaths + 1, sizeof *d->tail);
+	return d->wanted && d->who && d->tail ? 0 : ty_err(err, -ENOMEM, "no memory");
+}
+
+static void release(struct dump *d)
+{
+	for (size_t i = 0; d->who && i < d->run.t.nthreads; i++)
+		free(d->who[i]);
+	for (size_t i = 0; d->tail && i < d->run.t.npaths; i++)
+		free(d->tail[i]);
+	free(d->who);
+	free(d->tail);
+	free(d->wanted);
+}
+
 /* Marks which operations are wanted; -EINVAL when there is none of that name. */
 static int choose_ops(struct dump *d, char *err)
 {
 	const struct ty_tables *t = &d->run.t;
 	bool found = false;
-	d->wanted = calloc(t->nops + 1, 1);
-	if (!d->wanted)
-		return ty_err(err, -ENOMEM, "no memory");
 	for (size_t i = 0; i < t->nops; i++) {
 		d->wanted[i] = !d->op || !strcmp(d->op, t->ops[i].name) || !strcmp(d->op, t->ops[i].class_name);
 		found = found || d->wanted[i];
@@ -89,7 +106,7 @@ static int print_all(struct dump *d, char *err)
 	if (r < 0)
 		return r;
 	ty_progress_start(&progress, "printing");
-	__fsetlocking(stdout, FSETLOCKING_BYCALLER); /* there is one thread */
+	ty_fmt_much(stdout);
 	while (!ferror(stdout) && (r = ty_scan_next(c, &ev, &n, err)) == 1) {
 		for (size_t i = 0; i < n && !ferror(stdout); i++)
 			if (wanted(d, &ev[i]))
@@ -117,6 +134,8 @@ int cmd_dump(int argc, char **argv)
 		return TY_EXIT_USAGE;
 	int e = ty_pass_load(&d.run, err);
 	bool usage = e == -EINVAL && d.run.store;
+	if (!e)
+		e = prepare(&d, err);
 	if (!e) {
 		e = choose_ops(&d, err);
 		usage = e == -EINVAL;
@@ -125,7 +144,7 @@ int cmd_dump(int argc, char **argv)
 		e = print_all(&d, err);
 	if (e)
 		ty_say("%s", *err ? err : strerror(-e));
-	free(d.wanted);
+	release(&d);
 	ty_run_free(&d.run);
 	return !e ? TY_EXIT_OK : usage ? TY_EXIT_USAGE : TY_EXIT_FAIL;
 }

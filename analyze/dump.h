@@ -10,10 +10,12 @@ struct dump {
 	bool json, paths, raw;
 	const char *op;
 	bool *wanted;   /* [ops] */
+	char **who;     /* [nthreads] text of a thread; NULL: not seen yet, as the next one */
+	char **tail;    /* [npaths] the rest of a line, from the function on */
 };
 
 /* One line each on standard output. */
-void ty_dump_text(const struct dump *d, const struct ty_ev *e);
-void ty_dump_json(const struct dump *d, const struct ty_ev *e);
+void ty_dump_text(struct dump *d, const struct ty_ev *e);
+void ty_dump_json(struct dump *d, const struct ty_ev *e);
 
 #endif

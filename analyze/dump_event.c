@@ -13,6 +13,7 @@
 #include "analyze/fmt.h"
 #include "analyze/json.h"
 #include "analyze/names.h"
+#include "analyze/put.h"
 
 static const char *const kinds[] = { "wait", "open", "wake", "mark" };
 static const char *const marks[] = { "none", "begin", "end", "pause", "resume", "class", "state" };
@@ -68,26 +69,85 @@ static const char *error_name(unsigned err, char *buf, size_t size)
 
 /* ---- text ---- */
 
-/* Text of a recording on our one line. */
-static void put_text(const char *s)
+/* Ends the memory stream in which text for many lines was made. */
+static const char *made(FILE *out, char **text)
 {
-	ty_fmt_put(stdout, s);
+	if (out && fclose(out)) {
+		free(*text);
+		*text = NULL;
+	}
+	return *text ? *text : "";
 }
+
+/* At least `width` columns, if it is ASCII. */
+static void put_padded(const char *s, size_t width)
+{
+	size_t n = strlen(s);
+	fwrite(s, 1, n, stdout);
+	for (; n < width; n++)
+		putchar(' ');
+}
+
+static void put_number(uint64_t x, unsigned width)
+{
+	unsigned n = 1;
+	for (uint64_t rest = x; rest /= 10;)
+		n++;
+	ty_put_uint(stdout, x);
+	put_padded("", n < width ? width - n : 0);
+}
+
+struct text_line {
+	const struct dump *d;
+	FILE *out;
+};
 
 static int text_line(void *arg, const struct ty_line *l)
 {
-	const struct dump *d = arg;
+	const struct text_line *to = arg;
 	char buf[TY_NAME_MAX];
-	put_text(ty_line_name(&d->run, l, buf));
-	if (!d->paths)
+	ty_fmt_put(to->out, ty_line_name(&to->d->run, l, buf));
+	if (!to->d->paths)
 		return 1;
 	if (l->symbol && l->symbol->file) {
-		fputs(" (", stdout);
-		put_text(l->symbol->file);
-		printf(":%u)", l->symbol->line);
+		fputs(" (", to->out);
+		ty_fmt_put(to->out, l->symbol->file);
+		fprintf(to->out, ":%u)", l->symbol->line);
 	}
-	fputs(l->inlined ? " <i " : " < ", stdout);
+	fputs(l->inlined ? " <i " : " < ", to->out);
 	return 0;
+}
+
+static const char *text_tail(struct dump *d, uint32_t path)
+{
+	char **tail = &d->tail[path];
+	size_t n;
+	if (*tail)
+		return *tail;
+	struct text_line to = { d, open_memstream(tail, &n) };
+	if (to.out) {
+		const char *kind = path_kind(&d->run.t.paths[path]);
+		ty_path_each(&d->run, path, text_line, &to);
+		if (strcmp(kind, "complete") != 0)
+			fprintf(to.out, " [%s]", kind);
+		putc('\n', to.out);
+	}
+	return made(to.out, tail);
+}
+
+static const char *text_who(struct dump *d, uint32_t thread)
+{
+	const struct ty_tables *t = &d->run.t;
+	const struct ty_thread_info *th = &t->threads[thread];
+	char who[32];
+	size_t n;
+	if (d->who[thread])
+		return d->who[thread];
+	FILE *out = open_memstream(&d->who[thread], &n);
+	snprintf(who, sizeof who, "%u/%u", t->processes[th->process].pid, th->tid);
+	if (out)
+		fprintf(out, "  %-15s  ", who);
+	return made(out, &d->who[thread]);
 }
 
 static void text_object(const struct dump *d, const struct ty_ev *e)
@@ -95,61 +155,67 @@ static void text_object(const struct dump *d, const struct ty_ev *e)
 	int64_t fd = fd_of(e);
 	const char *name = name_of(d, e, fd);
 	char fit[4 * 40 + 1];
-	if (name && fd < 0)
-		printf("%-40s", ty_fmt_fit(fit, sizeof fit, name, 40));
-	else if (name)
-		printf("%3" PRId64 " %-36s", fd, ty_fmt_fit(fit, sizeof fit, name, 36));
-	else if (fd >= 0)
-		printf("%3" PRId64 " %-36s", fd, "");
-	else if (e->object == TY_FD_NONE || e->object == 0)
-		printf("%-40s", "-");
-	else if (e->object >> 63 && e->cls == TY_CLASS_CLOSE)
+	size_t width = 40;
+	if (fd >= 0) {
+		ty_put_wide(stdout, (uint64_t)fd, 3, ' ');
+		putchar(' ');
+		width = 36;
+	}
+	if (name) {
+		put_padded(ty_fmt_fit(fit, sizeof fit, name, (unsigned)width), width);
+	} else if (fd >= 0) {
+		put_padded("", width);
+	} else if (e->object == TY_FD_NONE || e->object == 0) {
+		put_padded("-", width);
+	} else if (e->object >> 63 && e->cls == TY_CLASS_CLOSE) {
 		printf("%" PRIu64 "..%-36" PRIu64, e->object << 1 >> 32, e->object & 0x7fffffff);
-	else
-		printf("0x%-38" PRIx64, e->object);
+	} else {
+		put_padded("", width - ty_put_hex(stdout, e->object)); /* up to 18 */
+	}
 }
 
 static void text_result(const struct ty_ev *e)
 {
-	char took[TY_FMT] = "-", result[32] = "ok";
+	char took[TY_FMT] = "-", name[32];
 	if (e->kind != TY_EV_WAKE)
 		ty_fmt_ns(took, (double)(e->end - e->begin));
+	put_padded("", 2 + (strlen(took) < 9 ? 9 - strlen(took) : 0));
+	fputs(took, stdout);
+	fputs("  ", stdout);
 	if (e->kind == TY_EV_OPEN)
-		strcpy(result, "in progress");
+		put_padded("in progress", 11);
 	else if (e->err)
-		error_name(e->err, result, sizeof result);
+		put_padded(error_name(e->err, name, sizeof name), 11);
 	else if (fd_of(e) >= 0)
-		snprintf(result, sizeof result, "%" PRIu64, e->aux);
-	printf("  %9s  %-11s  ", took, result);
+		put_number(e->aux, 11);
+	else
+		put_padded("ok", 11);
+	fputs("  ", stdout);
 }
 
-void ty_dump_text(const struct dump *d, const struct ty_ev *e)
+void ty_dump_text(struct dump *d, const struct ty_ev *e)
 {
-	const struct ty_tables *t = &d->run.t;
-	const struct ty_thread_info *th = &t->threads[e->thread];
-	int64_t at = (int64_t)(e->end - d->run.start);
-	char who[32];
 	if (d->raw)
-		printf("%" PRIu64, e->end);
+		ty_put_uint(stdout, e->end);
 	else
-		printf("%s%4" PRIu64 ".%09" PRIu64, at < 0 ? "-" : "", (uint64_t)llabs(at) / 1000000000,
-		       (uint64_t)llabs(at) % 1000000000);
-	snprintf(who, sizeof who, "%u/%u", t->processes[th->process].pid, th->tid);
-	printf("  %-15s  %s  ", who, kind_of(e));
+		ty_put_ns(stdout, (int64_t)(e->end - d->run.start), 9, 4);
+	fputs(text_who(d, e->thread), stdout);
+	fputs(kind_of(e), stdout);
+	fputs("  ", stdout);
 	if (e->kind == TY_EV_MARK) {
-		printf("%s %" PRIu64 " ", mark_of(e), e->object);
-		put_text(mark_text(d, e));
+		fputs(mark_of(e), stdout);
+		putchar(' ');
+		ty_put_uint(stdout, e->object);
+		putchar(' ');
+		ty_fmt_put(stdout, mark_text(d, e));
 		putchar('\n');
 		return;
 	}
-	printf("%-24s  ", t->ops[e->op].name);
+	put_padded(d->run.t.ops[e->op].name, 24);
+	fputs("  ", stdout);
 	text_object(d, e);
 	text_result(e);
-	ty_path_each(&d->run, e->path, text_line, (void *)(uintptr_t)d);
-	const char *kind = path_kind(&t->paths[e->path]);
-	if (strcmp(kind, "complete") != 0)
-		printf(" [%s]", kind);
-	putchar('\n');
+	fputs(text_tail(d, e->path), stdout);
 }
 
 /* ---- JSON ---- */
@@ -217,7 +283,7 @@ static void json_object_of(const struct dump *d, const struct ty_ev *e)
 	put_json(name_of(d, e, fd));
 }
 
-void ty_dump_json(const struct dump *d, const struct ty_ev *e)
+void ty_dump_json(struct dump *d, const struct ty_ev *e)
 {
 	const struct ty_tables *t = &d->run.t;
 	const struct ty_thread_info *th = &t->threads[e->thread];

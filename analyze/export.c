@@ -7,11 +7,11 @@
 #include <argp.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio_ext.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/export.h"
+#include "analyze/fmt.h"
 #include "analyze/where_options.h"
 #include "cli/cmd.h"
 
@@ -197,7 +197,7 @@ static int export_store(struct given *g, bool *usage, char *err)
 		r->progress = ty_progress_show;
 		r->progress_arg = &progress;
 	}
-	__fsetlocking(g->x.out, FSETLOCKING_BYCALLER); /* there is one thread */
+	ty_fmt_much(g->x.out);
 	e = g->format->write(&g->x, err);
 	ty_progress_end(&progress);
 	*usage = e == -ENODATA;

@@ -48,12 +48,17 @@ struct ty_sum_key {
 	uint32_t inside; /* a request */
 };
 struct ty_sum { struct ty_sum_key key; uint64_t waits, ns; };
+#define TY_SUMS_PENDING 16
 struct ty_sums {
-	struct ty_sum *v;
+	struct ty_sum *v; /* all of them after ty_sums_settle */
 	size_t n, cap;
 	uint64_t *slot; /* open addressing: index + 1, and above it half of the hash, which spares a look at v */
 	size_t slots;
+	/* What came last: its memory is asked for, and looked at when it is there. */
+	struct ty_sum_pending { struct ty_sum sum; uint64_t hash; } pending[TY_SUMS_PENDING];
+	size_t npending;
 };
+int ty_sums_settle(struct ty_sums *s); /* -ENOMEM */
 int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits, uint64_t ns);
 const struct ty_sum *ty_sums_find(const struct ty_sums *s, const struct ty_sum_key *key);
 void ty_sums_free(struct ty_sums *s);

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "analyze/export.h"
+#include "analyze/put.h"
 #include "tarry/event.h"
 
 struct chrome {
@@ -47,9 +48,8 @@ static void put_quoted(struct chrome *c, const char *s)
 /* Microseconds since the start of the recording, to the nanosecond. */
 static void put_us(struct chrome *c, const char *name, int64_t ns)
 {
-	uint64_t a = (uint64_t)llabs(ns);
-	fprintf(c->out, ",\"%s\":%s%" PRIu64 ".%03u", name, ns < 0 ? "-" : "", a / 1000,
-		(unsigned)(a % 1000));
+	fputs(name, c->out);
+	ty_put_ns(c->out, ns, 3, 0);
 }
 
 /* {"ph":"X","pid":1,"tid":2,"ts":3.000 ... the caller goes on */
@@ -57,10 +57,14 @@ static void begin(struct chrome *c, const char *ph, uint32_t thread, uint64_t at
 {
 	const struct ty_tables *t = &c->x->run.t;
 	const struct ty_thread_info *i = &t->threads[thread];
-	fprintf(c->out, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u", c->comma ? "," : "", ph,
-		t->processes[i->process].pid, i->tid);
+	fputs(c->comma ? ",\n{\"ph\":\"" : "\n{\"ph\":\"", c->out);
+	fputs(ph, c->out);
+	fputs("\",\"pid\":", c->out);
+	ty_put_uint(c->out, t->processes[i->process].pid);
+	fputs(",\"tid\":", c->out);
+	ty_put_uint(c->out, i->tid);
 	c->comma = true;
-	put_us(c, "ts", (int64_t)(at - c->x->run.start));
+	put_us(c, ",\"ts\":", (int64_t)(at - c->x->run.start));
 }
 
 static const char *function_of(struct chrome *c, uint32_t path)
@@ -80,15 +84,19 @@ static void put_object(struct chrome *c, const struct ty_ev *e)
 		return;
 	if (e->cls >= TY_CLASS_COUNT || !ty_class_has_fd(e->cls)) {
 		const char *variable = ty_variable_name(&c->x->run, e->thread, e->object);
-		fprintf(c->out, ",\"object\":");
-		if (variable)
+		fputs(",\"object\":", c->out);
+		if (variable) {
 			put_quoted(c, variable);
-		else
-			fprintf(c->out, "\"0x%" PRIx64 "\"", e->object);
+		} else {
+			putc('"', c->out);
+			ty_put_hex(c->out, e->object);
+			putc('"', c->out);
+		}
 		return;
 	}
 	const struct ty_descriptor *d = ty_descriptor_at(t, t->threads[e->thread].process, e->object, e->end);
-	fprintf(c->out, ",\"fd\":%" PRIu64, e->object);
+	fputs(",\"fd\":", c->out);
+	ty_put_uint(c->out, e->object);
 	if (d && *d->name) {
 		fputs(",\"object\":", c->out);
 		put_quoted(c, d->name);
@@ -99,11 +107,18 @@ static void slice(struct chrome *c, const struct ty_ev *e, uint64_t begin_ns, ui
 {
 	const struct run *r = &c->x->run;
 	begin(c, "X", e->thread, begin_ns);
-	put_us(c, "dur", (int64_t)ns);
-	fprintf(c->out, ",\"cat\":%s,\"name\":%s", cls, c->op[e->op]);
-	if (!(r->t.paths[e->path].flags & TY_F_NO_PATH))
-		fprintf(c->out, ",\"sf\":\"%u.0\"", e->path);
-	fprintf(c->out, ",\"args\":{\"function\":%s", function_of(c, e->path));
+	put_us(c, ",\"dur\":", (int64_t)ns);
+	fputs(",\"cat\":", c->out);
+	fputs(cls, c->out);
+	fputs(",\"name\":", c->out);
+	fputs(c->op[e->op], c->out);
+	if (!(r->t.paths[e->path].flags & TY_F_NO_PATH)) {
+		fputs(",\"sf\":\"", c->out);
+		ty_put_uint(c->out, e->path);
+		fputs(".0\"", c->out);
+	}
+	fputs(",\"args\":{\"function\":", c->out);
+	fputs(function_of(c, e->path), c->out);
 	put_object(c, e);
 	if (e->kind == TY_EV_OPEN)
 		fputs(",\"unfinished\":true", c->out);

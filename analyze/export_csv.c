@@ -10,6 +10,7 @@
 
 #include "analyze/export.h"
 #include "analyze/fmt.h"
+#include "analyze/put.h"
 #include "tarry/event.h"
 
 struct csv {
@@ -82,16 +83,16 @@ __attribute__((format(printf, 2, 3))) static void field(struct csv *c, const cha
 	va_end(ap);
 }
 
-/* Ten of them are half of an event's row. */
 static void integer(struct csv *c, uint64_t x)
 {
-	char digits[20];
-	size_t at = sizeof digits;
-	do
-		digits[--at] = (char)('0' + x % 10);
-	while (x /= 10);
 	comma(c);
-	fwrite(digits + at, 1, sizeof digits - at, c->out);
+	ty_put_uint(c->out, x);
+}
+
+static void address(struct csv *c, uint64_t x)
+{
+	comma(c);
+	ty_put_hex(c->out, x);
 }
 
 static void real(struct csv *c, bool known, double x)
@@ -157,7 +158,7 @@ static void object_fields(struct csv *c, const struct ty_ev *e)
 	if (fd || !e->object || e->object == TY_FD_NONE)
 		ready(c, "");
 	else
-		field(c, "0x%" PRIx64, e->object);
+		address(c, e->object);
 	if (fd)
 		integer(c, e->object);
 	else

@@ -52,7 +52,8 @@ static int by_text(const void *a, const void *b)
 
 static int print_lines(struct folded *f)
 {
-	struct line *v = calloc(f->sums.n + 1, sizeof *v);
+	int settled = ty_sums_settle(&f->sums);
+	struct line *v = settled ? NULL : calloc(f->sums.n + 1, sizeof *v);
 	int e = v ? 0 : -ENOMEM;
 	for (size_t i = 0; !e && i < f->sums.n; i++) {
 		const struct ty_sum *s = &f->sums.v[i];

@@ -206,6 +206,8 @@ static void sample(struct pprof *p, const struct ty_sum_key *k, uint64_t waits, 
 static int samples(struct pprof *p)
 {
 	struct ty_sums in = { 0 };
+	fail(p, ty_sums_settle(&p->inside));
+	fail(p, ty_sums_settle(&p->all));
 	for (size_t i = 0; i < p->inside.n && !p->e; i++) {
 		const struct ty_sum *s = &p->inside.v[i];
 		struct ty_sum_key k = s->key;
@@ -214,6 +216,7 @@ static int samples(struct pprof *p)
 		k.inside = 0;
 		fail(p, ty_sums_add(&in, &k, s->waits, s->ns));
 	}
+	fail(p, ty_sums_settle(&in));
 	for (size_t i = 0; i < p->all.n && !p->e; i++) {
 		const struct ty_sum *s = &p->all.v[i], *less = ty_sums_find(&in, &s->key);
 		uint64_t ns = less && less->ns < s->ns ? s->ns - less->ns : less ? 0 : s->ns;

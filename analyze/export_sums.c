@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include "analyze/export.h"
+#include "analyze/prefetch.h"
 
 static uint64_t key_hash(const struct ty_sum_key *k)
 {
@@ -44,23 +45,46 @@ static int grow(struct ty_sums *s)
 	return 0;
 }
 
-int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits, uint64_t ns)
+static int add_now(struct ty_sums *s, const struct ty_sum_pending *p)
 {
-	uint64_t hash = key_hash(key);
 	size_t at = 0;
 	if (s->n * 2 >= s->slots && (s->n >= UINT32_MAX || grow(s)))
 		return -ENOMEM;
-	struct ty_sum *k = find(s, key, hash, &at);
+	struct ty_sum *k = find(s, &p->sum.key, p->hash, &at);
 	if (!k) {
 		if (TY_RESERVE(s->v, s->cap, s->n + 1, (size_t)256))
 			return -ENOMEM;
 		k = &s->v[s->n];
-		*k = (struct ty_sum){ .key = *key };
-		s->slot[at] = (hash & HASH_HALF) | ++s->n;
+		*k = (struct ty_sum){ .key = p->sum.key };
+		s->slot[at] = (p->hash & HASH_HALF) | ++s->n;
 	}
-	k->waits += waits;
-	k->ns += ns;
+	k->waits += p->sum.waits;
+	k->ns += p->sum.ns;
 	return 0;
+}
+
+int ty_sums_settle(struct ty_sums *s)
+{
+	size_t n = s->npending;
+	s->npending = 0;
+	for (size_t i = 0; s->slots && i < n; i++) { /* if it is not the first place, it is near */
+		uint64_t slot = s->slot[s->pending[i].hash & (s->slots - 1)];
+		if (slot)
+			ty_prefetch(&s->v[(uint32_t)slot - 1]);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (add_now(s, &s->pending[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+int ty_sums_add(struct ty_sums *s, const struct ty_sum_key *key, uint64_t waits, uint64_t ns)
+{
+	struct ty_sum_pending *p = &s->pending[s->npending++];
+	*p = (struct ty_sum_pending){ { *key, waits, ns }, key_hash(key) };
+	if (s->slots)
+		ty_prefetch(&s->slot[p->hash & (s->slots - 1)]);
+	return s->npending == TY_SUMS_PENDING ? ty_sums_settle(s) : 0;
 }
 
 const struct ty_sum *ty_sums_find(const struct ty_sums *s, const struct ty_sum_key *key)

@@ -6,12 +6,41 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
+#include <unistd.h>
+
+static char *decimal(char *to, uint64_t n)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+	do
+		digits[--at] = (char)('0' + n % 10);
+	while (n /= 10);
+	return mempcpy(to, digits + at, sizeof digits - at);
+}
 
 static const char *scaled(char buf[TY_FMT], double x, const char *unit)
 {
 	double a = fabs(x);
-	snprintf(buf, TY_FMT, "%.*f %s", a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2, x, unit);
+	unsigned places = a >= 99.95 ? 0 : a >= 9.995 ? 1 : 2, scale = places == 2 ? 100 : places ? 10 : 1;
+	if (!(a < 1e12)) {
+		snprintf(buf, TY_FMT, "%.0f %s", x, unit);
+		return buf;
+	}
+	/* printf takes five times as long for a double, and a dump is mostly this */
+	uint64_t n = (uint64_t)(a * scale + 0.5);
+	char *to = buf;
+	if (x < 0)
+		*to++ = '-';
+	to = decimal(to, n / scale);
+	if (places) {
+		*to++ = '.';
+		for (unsigned rest = (unsigned)(n % scale); scale /= 10; rest %= scale)
+			*to++ = (char)('0' + rest / scale);
+	}
+	*to++ = ' ';
+	strcpy(to, unit);
 	return buf;
 }
 
@@ -24,8 +53,9 @@ const char *ty_fmt_ns(char buf[TY_FMT], double ns)
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (a >= units[i].size * (units[i].size > 1e9 ? 2 : 0.9995))
 			return scaled(buf, ns / units[i].size, units[i].unit);
-	snprintf(buf, TY_FMT, a > 0 ? "%.0f ns" : "0", ns);
-	return buf;
+	if (a > 0)
+		return strcpy(decimal(stpcpy(buf, ns < 0 ? "-" : ""), (uint64_t)(a + 0.5)), " ns"), buf;
+	return strcpy(buf, "0");
 }
 
 const char *ty_fmt_count(char buf[TY_FMT], uint64_t n)
@@ -112,6 +142,14 @@ bool ty_fmt_plain(const char *text, const char *special)
 		if ((unsigned char)*text < ' ' || (unsigned char)*text >= 0x7f)
 			return false;
 	return true;
+}
+
+void ty_fmt_much(FILE *out)
+{
+	static char buffer[1 << 17]; /* glibc takes no size without one */
+	__fsetlocking(out, FSETLOCKING_BYCALLER);
+	if (!isatty(fileno(out)))
+		setvbuf(out, buffer, _IOFBF, sizeof buffer);
 }
 
 static size_t copy(char *to, const char *from, size_t columns)

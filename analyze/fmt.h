@@ -16,6 +16,10 @@ const char *ty_fmt_count(char buf[TY_FMT], uint64_t n);   /* "1 234 567" */
 const char *ty_fmt_bytes(char buf[TY_FMT], uint64_t n);   /* "12.3 MiB" */
 const char *ty_fmt_percent(char buf[TY_FMT], double part); /* 0.123 -> "12.3 %" */
 
+/* For an output of millions of lines, before the first one: no locks, for one thread writes
+ * it, and a large buffer unless it is a terminal.  One stream a process. */
+void ty_fmt_much(FILE *out);
+
 /* The end of a plural: "1 wait", "2 waits". */
 static inline const char *ty_fmt_s(uint64_t n)
 {
