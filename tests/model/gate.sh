@@ -7,7 +7,7 @@ model "three callers, twice each" -DCALLERS=3 -DCALLS=2
 sound "three callers, twice each"
 model "four callers" -DCALLERS=4 -DCALLS=1
 sound "four callers"
-for m in 1 2; do
+for m in 1 2 3; do
 	model "mistake $m" -DCALLERS=3 -DCALLS=1 -DMISTAKE=$m
 	check "a queue that mistake $m leaves without a head is found" grep -q 'invalid end state (at' "$W/mistake $m.out"
 done
