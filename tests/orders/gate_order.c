@@ -3,6 +3,7 @@
  * requests that were begun in another order than they come in. */
 #include "gate.h"
 
+#include <dlfcn.h>
 #include <threads.h>
 #include "tarry/tarry.h"
 
@@ -163,6 +164,41 @@ static void still_locked(void)
 	IS(log_[2], 1);
 }
 
+/* ---- let go by a condition wait of a very old binary ---- */
+
+#ifdef __x86_64__
+static int (*old_wait)(void **c, pthread_mutex_t *m), (*old_signal)(void **c);
+static void *old_cond;
+static int came;
+
+static void waits_for_all(struct guest *g)
+{
+	here(g);
+	lock_mutex();
+	if (g->number == 0)
+		while (came < 4)
+			IS(old_wait(&old_cond, &mutex), 0);
+	else if (++came == 4)
+		IS(old_signal(&old_cond), 0);
+	unlock_mutex();
+}
+
+static void old_binary(void)
+{
+	*(void **)&old_wait = dlvsym(RTLD_DEFAULT, "pthread_cond_wait", "GLIBC_2.2.5");
+	*(void **)&old_signal = dlvsym(RTLD_DEFAULT, "pthread_cond_signal", "GLIBC_2.2.5");
+	CHECK(old_wait && old_signal);
+	lock_mutex();
+	for (int i = 0; i < 5; i++)
+		invite(&guest[i], waits_for_all, NULL, i);
+	unlock_mutex();
+	for (int i = 0; i < 5; i++)
+		farewell(&guest[i]);
+}
+#else
+static void old_binary(void) {}
+#endif
+
 /* ---- the bound of being passed over ---- */
 
 static _Atomic int turns;
@@ -282,6 +318,7 @@ int main(int argc, char **argv)
 		largest();
 	if (strcmp(order, "eldest") == 0)
 		still_locked();
+	old_binary();
 	puts("ok");
 	return 0;
 }
