@@ -19,12 +19,6 @@ struct ty_recent {
 	struct ty_part v[RECENT];
 };
 
-static void fail(struct ty_cut *c, int e)
-{
-	if (e && !c->error)
-		c->error = e;
-}
-
 void ty_behind_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 {
 	struct ty_carrier *th = &c->th[ev->thread];
@@ -33,7 +27,7 @@ void ty_behind_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site)
 		return;
 	if (!th->recent) {
 		if (!(th->recent = malloc(sizeof *th->recent))) {
-			fail(c, -ENOMEM);
+			ty_cut_fail(c, -ENOMEM);
 			return;
 		}
 		th->recent->n = 0;
@@ -60,7 +54,7 @@ void ty_behind_held(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_
 		if (b >= e)
 			continue;
 		if (TY_RESERVE(q->behind, q->behind_cap, q->nbehind + 1, (size_t)16)) {
-			fail(c, -ENOMEM);
+			ty_cut_fail(c, -ENOMEM);
 			return;
 		}
 		q->behind[q->nbehind++] = (struct ty_part){ .begin = b, .end = e, .site = p->site, .thread = thread };
@@ -84,7 +78,7 @@ void ty_behind_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q
 		if (p.begin >= p.end)
 			continue;
 		if (TY_RESERVE(to->behind, to->behind_cap, to->nbehind + 1, (size_t)16)) {
-			fail(c, -ENOMEM);
+			ty_cut_fail(c, -ENOMEM);
 			return;
 		}
 		to->behind[to->nbehind++] = p;
@@ -118,10 +112,10 @@ void ty_behind_row(struct ty_cut *c, struct ty_req *q, const struct ty_row *of)
 		return;
 	if (TY_RESERVE(c->touched, c->touched_cap, q->nbehind, (size_t)256) ||
 	    TY_RESERVE(c->xs, c->xs_cap, q->nbehind, (size_t)256)) {
-		fail(c, -ENOMEM);
+		ty_cut_fail(c, -ENOMEM);
 		return;
 	}
-	fail(c, catch_up(c));
+	ty_cut_fail(c, catch_up(c));
 	if (q->nbehind)
 		qsort(q->behind, q->nbehind, sizeof *q->behind, by_site);
 	for (size_t i = 0; i < q->nbehind; i++) {
@@ -136,7 +130,7 @@ void ty_behind_row(struct ty_cut *c, struct ty_req *q, const struct ty_row *of)
 		c->xs[n - 1] += e - p->begin;
 	}
 	row.n = n;
-	fail(c, ty_ledger_add(&c->r->behind_rows, &row, c->touched, c->xs));
+	ty_cut_fail(c, ty_ledger_add(&c->r->behind_rows, &row, c->touched, c->xs));
 }
 
 void ty_behind_free(struct ty_cut *c)

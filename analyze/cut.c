@@ -8,12 +8,6 @@
 
 #define AHEAD 6 /* events */
 
-static void fail(struct ty_cut *c, int64_t e)
-{
-	if (e < 0 && !c->error)
-		c->error = (int)e;
-}
-
 static void take_threads(struct ty_cut *c, size_t first)
 {
 	struct run *r = c->r;
@@ -71,7 +65,7 @@ static void book(struct ty_cut *c, const struct ty_ev *ev, struct ty_site *s)
 	o->total += ns;
 	r->cover[ev->path < r->t.npaths ? r->names.kind[ev->path] : TY_PATH_NOT_TAKEN]++;
 	if (r->rule == TY_RULE_NONE)
-		fail(c, ty_site_stat(s, ns));
+		ty_cut_fail(c, ty_site_stat(s, ns));
 }
 
 static void book_open(struct run *r, const struct ty_ev *ev)
@@ -104,7 +98,7 @@ static void wait_event(struct ty_cut *c, const struct ty_ev *ev)
 	struct run *r = c->r;
 	int64_t k = r->sites.by == TY_BY_OBJECT ? object_key(c, ev) : ty_sites_key(&r->sites, ev);
 	if (k < 0) {
-		fail(c, k);
+		ty_cut_fail(c, k);
 		return;
 	}
 	if (c->th[ev->thread].counted) {
@@ -167,7 +161,7 @@ int ty_cut_end(struct ty_cut *c)
 		ty_socket_end(c);
 	ty_req_close_all(c);
 	for (size_t i = 0; i < r->sites.n; i++)
-		fail(c, ty_site_settle(&r->sites.v[i]));
+		ty_cut_fail(c, ty_site_settle(&r->sites.v[i]));
 	if (r->rule == TY_RULE_AUTO) {
 		r->rule = c->saw_mark ? TY_RULE_MARKER
 			: r->counts.accepted + r->counts.inherited ? TY_RULE_SOCKET : TY_RULE_NONE;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cutting a stream of events into requests.  requests.c knows what a request
- * is and who carries it; socket.c and marker.c are rules that open, touch,
- * answer and close requests.  All are driven by ty_cut_events().
+ * is and who carries it, request_row.c what it leaves behind;
+ * socket.c and marker.c are rules that open, touch, answer and close requests.
+ * All are driven by ty_cut_events().
  *
  * At any instant an open request is in exactly one state:
  *   carried  by one thread, whose waits are the request's
@@ -95,6 +96,13 @@ int ty_cut_grow(struct ty_cut *c, size_t threads_before, size_t processes_before
 int ty_cut_end(struct ty_cut *c);
 void ty_cut_free(struct ty_cut *c);
 
+/* Remembers the first failure; e >= 0: none. */
+static inline void ty_cut_fail(struct ty_cut *c, int64_t e)
+{
+	if (e < 0 && !c->error)
+		c->error = (int)e;
+}
+
 /* requests.c */
 struct ty_req *ty_req_open(struct ty_cut *c, uint32_t thread, uint64_t at, struct ty_req **owner);
 void ty_req_touch(struct ty_cut *c, struct ty_req *q, uint32_t thread, uint64_t at);
@@ -106,8 +114,10 @@ void ty_req_close(struct ty_cut *c, struct ty_req *q);
 void ty_req_split(struct ty_cut *c, struct ty_req *q, uint64_t at);
 void ty_req_wait(struct ty_cut *c, const struct ty_ev *ev, uint32_t site); /* a thread with requests waited */
 void ty_req_close_all(struct ty_cut *c);
-void ty_req_book(struct ty_cut *c, struct ty_req *q); /* a closed one: counts it, or writes its row */
 void ty_req_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q); /* adds the times of q to those of to */
+
+/* request_row.c */
+void ty_req_book(struct ty_cut *c, struct ty_req *q); /* a closed one: counts it, or writes its row */
 
 /* transaction.c: requests of one session that belong together */
 /* q is a statement of *owner, which is made if there is none; *owner is NULL once it is over. */

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests while they are open: which thread carries each, which parts of its
- * time were waits, and the row it leaves behind.  Runs in readers, driven by
- * cut.c and the rules (cut.h).  Must stay true: the parts of one request never
+ * Requests while they are open: which thread carries each, and which parts of
+ * its time were waits.  Runs in readers, driven by cut.c and the rules (cut.h).  Must stay true: the parts of one request never
  * overlap and lie between its begin and its end, so running is never negative;
  * memory is bounded by open requests and sites, not by events. */
 #include "analyze/cut.h"
 
 #define FOLD 4096u /* parts kept one by one; beyond that they are summed by site */
-
-static void fail(struct ty_cut *c, int e)
-{
-	if (e && !c->error)
-		c->error = e;
-}
 
 /* ---- parts ---- */
 
@@ -26,7 +19,7 @@ static void fold_sum(struct ty_cut *c, struct ty_req *q, const struct ty_fold *f
 			return;
 		}
 	if (TY_RESERVE(q->fold, q->fold_cap, q->nfold + 1, (size_t)16)) {
-		fail(c, -ENOMEM);
+		ty_cut_fail(c, -ENOMEM);
 		return;
 	}
 	q->fold[q->nfold++] = *f;
@@ -36,7 +29,7 @@ static void fold_add(struct ty_cut *c, struct ty_req *q, const struct ty_part *p
 {
 	uint64_t ns = p->end - p->begin;
 	if (!c->times_only)
-		fail(c, ty_site_stat(&c->r->sites.v[p->site], ns));
+		ty_cut_fail(c, ty_site_stat(&c->r->sites.v[p->site], ns));
 	fold_sum(c, q, &(struct ty_fold){ .ns = ns, .site = p->site, .waits = 1 });
 }
 
@@ -60,7 +53,7 @@ static void push(struct ty_cut *c, struct ty_req *q, uint32_t site, uint32_t thr
 	if (q->closed || end < begin || (site == TY_SITE_HELD && end == begin))
 		return;
 	if (TY_RESERVE(q->part, q->cap, q->n + 1, (size_t)16)) {
-		fail(c, -ENOMEM);
+		ty_cut_fail(c, -ENOMEM);
 		return;
 	}
 	q->part[q->n++] = (struct ty_part){ .begin = begin, .end = end, .site = site, .thread = thread };
@@ -73,7 +66,7 @@ static void push_firm(struct ty_cut *c, struct ty_req *q, uint32_t site, uint32_
 		      uint64_t end)
 {
 	if (TY_RESERVE(q->part, q->cap, q->n + 1, (size_t)16)) {
-		fail(c, -ENOMEM);
+		ty_cut_fail(c, -ENOMEM);
 		return;
 	}
 	q->part[q->n++] = q->part[q->firm];
@@ -183,7 +176,7 @@ void ty_req_leave(struct ty_cut *c, struct ty_req *q, uint64_t at)
 		at = q->since;
 	if (at > th->last) { /* the thread may be in a wait that began before `at` */
 		if (TY_RESERVE(th->pend, th->pend_cap, th->npend + 1, (size_t)4)) {
-			fail(c, -ENOMEM);
+			ty_cut_fail(c, -ENOMEM);
 			return;
 		}
 		th->pend[th->npend++] = (struct ty_pend){ .req = q, .from = q->since, .to = at };
@@ -224,7 +217,7 @@ static struct ty_req *new_req(struct ty_cut *c, uint32_t thread, uint64_t at)
 	if (q) {
 		c->free = q->next;
 	} else if (!(q = calloc(1, sizeof *q))) {
-		fail(c, -ENOMEM);
+		ty_cut_fail(c, -ENOMEM);
 		return NULL;
 	}
 	struct ty_req keep = *q;
@@ -261,98 +254,11 @@ void ty_req_answer(struct ty_cut *c, struct ty_req *q, uint64_t at)
 	q->nagain = 0;
 }
 
-static void row_add(struct ty_cut *c, uint32_t *n, uint32_t site, uint64_t ns)
-{
-	if (site >= c->x_cap && TY_RESERVE(c->x, c->x_cap, (size_t)site + 1, (size_t)1024)) {
-		fail(c, -ENOMEM);
-		return;
-	}
-	if (!c->x[site] && ns) {
-		if (TY_RESERVE(c->touched, c->touched_cap, (size_t)*n + 1, (size_t)256)) {
-			fail(c, -ENOMEM);
-			return;
-		}
-		c->touched[(*n)++] = site;
-	}
-	c->x[site] += ns;
-}
-
-/* With thousands of sites most of their statistics are far from the core: they
- * are asked for four parts ahead. */
-static void prefetch(const struct ty_site *v, const struct ty_part *p, size_t left)
-{
-	if (left > 4) {
-		const struct ty_site *s = &v[p[4].site];
-		ty_prefetch(&s->sq);
-		ty_prefetch(&s->nlate);
-		ty_prefetch(&s->late[TY_LATE - 1]);
-	}
-}
-
-/* The row of an answered request, and its waits into their sites' statistics. */
-static void write_row(struct ty_cut *c, struct ty_req *q)
-{
-	struct ty_row row = { .end = q->last, .latency = ty_req_latency(q), .cls = q->cls };
-	uint64_t sum = 0;
-	for (size_t i = 0; i < q->firm; i++) {
-		uint64_t ns = q->part[i].end - q->part[i].begin;
-		if (!c->times_only) {
-			prefetch(c->r->sites.v, &q->part[i], q->firm - i);
-			fail(c, ty_site_stat(&c->r->sites.v[q->part[i].site], ns));
-		}
-		row_add(c, &row.n, q->part[i].site, ns);
-	}
-	for (size_t i = 0; i < q->nfold; i++)
-		row_add(c, &row.n, q->fold[i].site, q->fold[i].ns);
-	if (TY_RESERVE(c->xs, c->xs_cap, (size_t)row.n, (size_t)256)) {
-		fail(c, -ENOMEM);
-		return;
-	}
-	for (uint32_t i = 0; i < row.n; i++) {
-		c->xs[i] = c->x[c->touched[i]];
-		c->x[c->touched[i]] = 0;
-		sum += c->xs[i];
-	}
-	c->r->counts.negative += sum > row.latency;
-	if (c->r->request)
-		c->r->request(c->r->request_arg, q);
-	fail(c, ty_ledger_add(&c->r->rows, &row, c->touched, c->xs));
-	ty_behind_row(c, q, &row);
-}
-
-static bool wanted(struct ty_cut *c, const struct ty_req *q)
-{
-	int in = ty_where_keep(c->r, q);
-	fail(c, in < 0 ? in : 0);
-	return in > 0;
-}
-
-static void finished(struct ty_cut_counts *n, const struct ty_req *q)
-{
-	uint64_t l = ty_req_latency(q);
-	bool first = !n->finished++;
-	n->earliest = first || q->begin < n->earliest ? q->begin : n->earliest;
-	n->latest = q->last > n->latest ? q->last : n->latest;
-	n->fastest = first || l < n->fastest ? l : n->fastest;
-	n->slowest = l > n->slowest ? l : n->slowest;
-}
-
-void ty_req_book(struct ty_cut *c, struct ty_req *q)
-{
-	struct run *r = c->r;
-	if (q->answered)
-		finished(&r->counts, q);
-	if (q->counted && !q->answered)
-		r->counts.unfinished++;
-	else if (q->counted && (!r->where || wanted(c, q)))
-		write_row(c, q);
-}
-
 void ty_req_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q)
 {
 	for (size_t i = 0; i < q->firm; i++) {
 		if (TY_RESERVE(to->part, to->cap, to->n + 1, (size_t)16)) {
-			fail(c, -ENOMEM);
+			ty_cut_fail(c, -ENOMEM);
 			return;
 		}
 		to->part[to->n++] = q->part[i];
