@@ -143,7 +143,7 @@ void ty_behind_merge(struct ty_cut *c, struct ty_req *to, const struct ty_req *q
 void ty_behind_row(struct ty_cut *c, struct ty_req *q, const struct ty_row *of);
 void ty_behind_free(struct ty_cut *c);
 
-/* socket.c: descriptors and connections */
+/* socket.c, socket_fds.c: descriptors and connections */
 int ty_socket_init(struct ty_cut *c);
 void ty_socket_until(struct ty_cut *c, uint64_t now); /* forks, execs and exits up to now */
 int ty_socket_grow(struct ty_cut *c, size_t processes_before);
