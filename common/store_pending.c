@@ -15,21 +15,6 @@ struct put {
 	uint8_t data[]; /* key, value; the next put follows at a multiple of 8 */
 };
 
-bool ty_room(void *array, size_t *cap, size_t used, size_t need, size_t width)
-{
-	if (need <= *cap - used)
-		return true;
-	size_t n = *cap ? *cap : 256;
-	while (n - used < need)
-		n *= 2;
-	void *p = realloc(*(void **)array, n * width);
-	if (!p)
-		return false;
-	*(void **)array = p;
-	*cap = n;
-	return true;
-}
-
 static size_t put_size(size_t key, size_t value)
 {
 	return (sizeof(struct put) + key + value + 7) & ~(size_t)7;
@@ -39,7 +24,7 @@ bool ty_pending_put(struct ty_pending *w, enum ty_db db, const void *key, size_t
 		    size_t bytes)
 {
 	size_t tail = ty_sum_has(db) ? TY_SUM_BYTES : 0, size = put_size(key_bytes, bytes + tail);
-	if (!value || bytes > UINT32_MAX / 2 || !ty_room(&w->data, &w->cap, w->bytes, size, 1))
+	if (!value || bytes > UINT32_MAX / 2 || ty_reserve(&w->data, &w->cap, w->bytes + size, 1))
 		return false;
 	struct put *p = (struct put *)(w->data + w->bytes);
 	*p = (struct put){ .bytes = (uint32_t)(bytes + tail), .db = (uint8_t)db, .key_bytes = (uint8_t)key_bytes };
@@ -101,7 +86,7 @@ static void drop_replaced(struct ty_pending *w)
 	for (size_t at = 0; copy && at < w->bytes;) {
 		struct put *p = (struct put *)(w->data + at);
 		at += put_size(p->key_bytes, p->bytes);
-		if (!ty_room(&list, &cap, n, 1, sizeof *list)) {
+		if (ty_reserve(&list, &cap, n + 1, sizeof *list)) {
 			n = 0;
 			break;
 		}

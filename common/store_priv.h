@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include "common/block.h"
 #include "common/err.h"
+#include "common/reserve.h"
 #include "common/store.h"
 
 /* Checksums have the number in them: new ones come last. */
@@ -88,8 +89,6 @@ struct ty_pending {
 	uint8_t *data; /* struct put after struct put */
 	size_t bytes, cap;
 };
-/* Room for `need` more elements behind `used`; false: no memory. */
-bool ty_room(void *array, size_t *cap, size_t used, size_t need, size_t width);
 /* false: no memory, or value is NULL. */
 bool ty_pending_put(struct ty_pending *w, enum ty_db db, const void *key, size_t key_bytes, const void *value,
 		    size_t bytes);

@@ -18,7 +18,7 @@ struct ty_writer {
 	struct ty_packer *packer;
 	struct ty_pending pending;
 	struct ty_ev *ev, *sorted; /* events not in a block yet; room to group them */
-	size_t events, ev_cap;
+	size_t events, ev_cap, sorted_cap;
 	struct run *run;
 	size_t run_cap;
 	uint64_t complete_to, packed_to;
@@ -165,7 +165,7 @@ static const struct ty_ev *group(struct ty_writer *w)
 			w->run[runs - 1].n++;
 			continue;
 		}
-		if (!ty_room(&w->run, &w->run_cap, runs, 1, sizeof *w->run))
+		if (ty_reserve(&w->run, &w->run_cap, runs + 1, sizeof *w->run))
 			return NULL;
 		again = again || (runs && w->ev[i].thread < w->run[runs - 1].thread);
 		w->run[runs++] = (struct run){ .start = i, .n = 1, .thread = w->ev[i].thread };
@@ -211,15 +211,9 @@ static int close_block(struct ty_store *s, char *err)
 int ty_store_put_block(struct ty_store *s, const struct ty_ev *ev, size_t n, uint64_t complete_to, char *err)
 {
 	struct ty_writer *w = s->w;
-	size_t cap = w->ev_cap;
-	if (!ty_room(&w->ev, &w->ev_cap, w->events, n, sizeof *ev))
+	if (ty_reserve(&w->ev, &w->ev_cap, w->events + n, sizeof *ev) ||
+	    ty_reserve(&w->sorted, &w->sorted_cap, w->events + n, sizeof *ev))
 		return no_memory(err);
-	if (cap != w->ev_cap) {
-		void *p = realloc(w->sorted, w->ev_cap * sizeof *ev);
-		if (!p)
-			return no_memory(err);
-		w->sorted = p;
-	}
 	if (n)
 		memcpy(w->ev + w->events, ev, n * sizeof *ev);
 	w->events += n;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/reserve.h"
 
 int ty_samples_from(struct ty_samples *s, const struct ty_plan *p)
 {
@@ -36,14 +37,8 @@ int ty_samples_from(struct ty_samples *s, const struct ty_plan *p)
 
 int ty_samples_add(struct ty_samples *s, const struct ty_trial *t)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 64;
-		struct ty_trial *more = realloc(s->v, cap * sizeof *more);
-		if (!more)
-			return -ENOMEM;
-		s->v = more;
-		s->cap = cap;
-	}
+	if (ty_reserve(&s->v, &s->cap, s->n + 1, sizeof *s->v))
+		return -ENOMEM;
 	s->v[s->n++] = *t;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/reserve.h"
 #include "recorder/elf_int.h"
 
 enum { MAX_REG = 128, MAX_SAVED_STATES = 64 };
@@ -235,14 +236,8 @@ static int add(struct list *l, const Dwarf_FDE *f)
 		out->skipped++;
 		return 0;
 	}
-	if (out->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 1024;
-		struct ty_fde *q = realloc(out->fde, room * sizeof *q);
-		if (!q)
-			return -ENOMEM;
-		out->fde = q;
-		l->room = room;
-	}
+	if (ty_reserve(&out->fde, &l->room, out->count + 1, sizeof *out->fde))
+		return -ENOMEM;
 	uint64_t work = l->cie_work + (uint64_t)(f->end - p) + 64; /* 64: the look-up itself */
 	out->fde[out->count++] = (struct ty_fde){ lo, lo + len, work };
 	return 0;

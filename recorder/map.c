@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Hash map and growing arrays of the recorder; see map.h.  Open addressing,
+ * Hash map of the recorder; see map.h.  Open addressing,
  * at most half full; nothing is ever removed (tables are rebuilt instead), so
  * a probe always ends at an empty slot. */
 #include "recorder/map.h"
@@ -85,19 +85,4 @@ void ty_map_free(struct ty_map *m)
 {
 	free(m->slot);
 	memset(m, 0, sizeof *m);
-}
-
-int ty_reserve(void *array, size_t *cap, size_t need, size_t size)
-{
-	if (need <= *cap)
-		return 0;
-	size_t n = *cap ? *cap * 2 : 16;
-	if (n < need)
-		n = need;
-	void **p = array, *q = reallocarray(*p, n, size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = n;
-	return 0;
 }

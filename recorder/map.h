@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A hash map from 64-bit keys to 64-bit values, and growing arrays: what every
- * table of the recorder is made of.  Not thread-safe. */
+ * A hash map from 64-bit keys to 64-bit values: what finds rows in the tables of
+ * the recorder.  Not thread-safe. */
 #ifndef TY_MAP_H
 #define TY_MAP_H
 
@@ -23,8 +23,5 @@ uint64_t *ty_map_put(struct ty_map *m, uint64_t key);
 void ty_map_free(struct ty_map *m);
 /* Next used pair from *at on; false at the end.  Start with *at = 0. */
 bool ty_map_next(const struct ty_map *m, size_t *at, uint64_t *key, uint64_t *value);
-
-/* Makes room for `need` items of `size` bytes in *array; 0 or -ENOMEM. */
-int ty_reserve(void *array, size_t *cap, size_t need, size_t size);
 
 #endif

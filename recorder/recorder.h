@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "common/conf.h"
+#include "common/reserve.h"
 #include "common/store.h"
 #include "recorder/arena.h"
 #include "recorder/coverage.h"

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/reserve.h"
 #include "recorder/cfi.h"
 #include "recorder/elf_int.h"
 #include "tarry/walk.h"
@@ -52,14 +53,8 @@ static int put(struct build *b, uint64_t from, uint64_t to, uint32_t rule)
 	b->at = to;
 	if (b->rows && b->row[b->rows - 1].rule == rule)
 		return 0;
-	if (b->rows == b->row_room) {
-		size_t room = b->row_room ? b->row_room * 2 : 4096;
-		struct ty_row *p = realloc(b->row, room * sizeof *p);
-		if (!p)
-			return -ENOMEM;
-		b->row = p;
-		b->row_room = room;
-	}
+	if (ty_reserve(&b->row, &b->row_room, b->rows + 1, sizeof *b->row))
+		return -ENOMEM;
 	b->row[b->rows++] = (struct ty_row){ (uint32_t)from, rule };
 	return 0;
 }

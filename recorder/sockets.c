@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/reserve.h"
 #include "recorder/map.h"
 #include "recorder/proc.h"
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/reserve.h"
 
 enum { MAX_DEPTH = 64, MAX_CHAIN = 64, MAX_DIES = 1 << 24 };
 
@@ -39,28 +40,14 @@ struct ty_srcline {
 	struct ranges by_addr;
 };
 
-/* Room for one more; 0 if there is no memory. */
-static void *grow(void *p, size_t count, size_t *room, size_t size)
-{
-	if (count < *room)
-		return p;
-	size_t n = *room ? *room * 2 : 64;
-	void *q = realloc(p, n * size);
-	if (q)
-		*room = n;
-	return q;
-}
-
 static void add_ranges(struct ranges *t, Dwarf_Die *die, size_t unit)
 {
 	Dwarf_Addr base, lo, hi;
 	for (ptrdiff_t off = 0; (off = dwarf_ranges(die, off, &base, &lo, &hi)) > 0;) {
 		if (lo >= hi || lo == 0)
 			continue; /* code that the linker discarded */
-		struct range *p = grow(t->r, t->count, &t->room, sizeof *p);
-		if (!p)
+		if (ty_reserve(&t->r, &t->room, t->count + 1, sizeof *t->r))
 			return;
-		t->r = p;
 		t->r[t->count++] = (struct range){ .lo = lo, .hi = hi, .die = *die, .unit = unit };
 	}
 }
@@ -108,10 +95,8 @@ struct ty_srcline *ty_srcline_new(Dwarf *dwarf)
 	while (s && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, &sub) == 0) {
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		struct unit *u = grow(s->unit, s->units, &s->unit_room, sizeof *u);
-		if (!u)
+		if (ty_reserve(&s->unit, &s->unit_room, s->units + 1, sizeof *s->unit))
 			break;
-		s->unit = u;
 		s->unit[s->units] = (struct unit){ .die = die };
 		add_ranges(&s->by_addr, &die, s->units++);
 	}

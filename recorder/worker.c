@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/err.h"
-#include "recorder/map.h"
+#include "common/reserve.h"
 #include "recorder/rows.h"
 #include "recorder/selfcheck.h"
 

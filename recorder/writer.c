@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 #include "common/err.h"
+#include "common/reserve.h"
 #include "recorder/proc.h"
 #include "tarry/arena.h"
 
@@ -240,13 +241,8 @@ static const struct ty_ev *group(struct ty_writer *w, const struct item *it)
 {
 	size_t n = it->u.block.n;
 	const uint16_t *slot = it->u.block.slot;
-	if (n > w->sorted_cap) {
-		struct ty_ev *p = realloc(w->sorted, n * sizeof *p);
-		if (!p)
-			return NULL;
-		w->sorted = p;
-		w->sorted_cap = n;
-	}
+	if (ty_reserve(&w->sorted, &w->sorted_cap, n, sizeof *w->sorted))
+		return NULL;
 	memset(w->at, 0, TY_THREADS * sizeof *w->at);
 	for (size_t i = 0; i < n; i++)
 		w->at[slot[i]]++;
