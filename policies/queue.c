@@ -215,12 +215,13 @@ bool ty_queue_alone(struct ty_waiter *w)
 	take_seq(w);
 	w->state = TY_W_ALONE; /* before: a handler may jump out of here at any instruction */
 	w->head = true;
+	ty_queue_weigh(w->behind, true); /* before: then whoever has the bucket locked may change behind whom it is */
 	if (!atomic_compare_exchange_strong_explicit(&b->alone, &none, w, memory_order_release, memory_order_relaxed)) {
+		ty_queue_weigh(w->behind, false);
 		w->state = TY_W_NEW;
 		w->head = false;
 		return false;
 	}
-	ty_queue_weigh(w->behind, true);
 	TY_ORDER_COUNT_UP(ty_order_stat((const void *)w->object, w->rule, w->op), waits);
 	return true;
 }
