@@ -200,7 +200,7 @@ static int add_wait(struct ty_top *t, const struct ty_ev *e, uint64_t from)
 		k.path = TY_NONE;
 	else
 		t->last[e->thread] = (struct ty_top_last){ e->object, e->op, e->path };
-	if (ty_sums_add(&t->sums, &k, 1, ns) ||
+	if (ty_sums_add(&t->sums, &k, 1, ns) || ty_sums_settle(&t->sums) || /* what is beside the sum needs its place now */
 	    TY_RESERVE(t->longest, t->longest_cap, t->sums.n, (size_t)256))
 		return -ENOMEM;
 	uint64_t *longest = &t->longest[ty_sums_find(&t->sums, &k) - t->sums.v];
