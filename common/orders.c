@@ -79,15 +79,23 @@ bool ty_orders_warning(const struct ty_order_settings *o, char *err)
 	return true;
 }
 
-const char *ty_order_words(const struct ty_order_pattern *r, char *buf, size_t size)
+const char *ty_order_where(const struct ty_order_pattern *r, char buf[TY_ORDER_WHERE])
 {
-	int n = snprintf(buf, size, "%s", order_names[r->rule.order]);
 	const struct { const char *what, *text; } part[] = {
 		{ "path", r->path }, { "module", r->module }, { "object", r->object },
 	};
-	for (size_t i = 0; i < 3 && n > 0 && (size_t)n < size; i++)
+	size_t n = 0;
+	*buf = 0;
+	for (size_t i = 0; i < 3; i++)
 		if (*part[i].text)
-			n += snprintf(buf + n, size - (size_t)n, ", %s %s", part[i].what, part[i].text);
+			n += (size_t)snprintf(buf + n, TY_ORDER_WHERE - n, ", %s %s", part[i].what, part[i].text);
+	return buf;
+}
+
+const char *ty_order_words(const struct ty_order_pattern *r, char *buf, size_t size)
+{
+	char where[TY_ORDER_WHERE];
+	snprintf(buf, size, "%s%s", order_names[r->rule.order], ty_order_where(r, where));
 	return buf;
 }
 

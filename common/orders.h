@@ -50,6 +50,9 @@ struct ty_order_op {
 extern const struct ty_order_op ty_order_ops[TY_OP_FUNCTIONS], ty_order_classes[TY_ORDER_CLASSES];
 /* Is the operation one that an order can be put on? */
 bool ty_order_can(uint32_t op);
+/* What a rule is limited to, ", path lock_wait*, module libx*"; "": nothing. */
+#define TY_ORDER_WHERE (3 * (TY_ORDER_GLOB + sizeof ", module "))
+const char *ty_order_where(const struct ty_order_pattern *r, char buf[TY_ORDER_WHERE]);
 /* A rule as people would say it, "eldest, path lock_wait*". */
 const char *ty_order_words(const struct ty_order_pattern *r, char *buf, size_t size);
 /* In force at all: some rule with an order, or a policy for fsync. */

@@ -55,14 +55,10 @@ static void put_operations(FILE *out, const struct ty_order_rule *r)
 
 static void put_rule(FILE *out, const struct ty_order_pattern *p)
 {
+	char where[TY_ORDER_WHERE];
 	fputs(ty_order_name(p->rule.order), out);
 	put_operations(out, &p->rule);
-	if (p->path[0])
-		fprintf(out, ", path %s", p->path);
-	if (p->module[0])
-		fprintf(out, ", module %s", p->module);
-	if (p->object[0])
-		fprintf(out, ", object %s", p->object);
+	fputs(ty_order_where(p, where), out);
 	if (p->rule.theta == TY_THETA_AUTO)
 		fputs(", threshold auto", out);
 	else if (p->rule.theta)
