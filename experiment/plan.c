@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the experiment file (see plan.h).  Runs in `tarry experiment`, before
- * anything is started.  Must stay true: every mistake has its place, and a plan
+ * Reads the experiment file (see plan.h) but for its variants, and checks what only
+ * all keys together can say.  Runs in `tarry experiment`, before anything is started.  Must stay true: every mistake has its place, and a plan
  * that was read can be run as it is. */
 #include "experiment/plan.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/conf.h"
-#include "common/err.h"
 #include "common/units.h"
-#include "common/yaml.h"
+#include "experiment/plan_read.h"
 
 #define MS 1000000ull
 #define SEC (1000 * MS)
@@ -60,118 +58,33 @@ static const struct key {
 };
 #define KEYS (sizeof keys / sizeof *keys)
 
-static const char *const variant_keys[] = { "name", "env", "arguments", "command", "config" };
-#define VARIANT_KEYS (sizeof variant_keys / sizeof *variant_keys)
-
 const char *ty_plan_key(size_t i, bool in_variant)
 {
-	if (in_variant)
-		return i < VARIANT_KEYS ? variant_keys[i] : NULL;
-	return i < KEYS ? keys[i].name : NULL;
+	return in_variant ? ty_variant_key(i) : i < KEYS ? keys[i].name : NULL;
 }
 
 struct reader {
 	struct ty_yaml *yaml;
 	struct ty_plan *plan;
-	struct ty_variant *variant; /* the one being read */
-	uint32_t seen, variant_seen; /* bit per key */
+	uint32_t seen; /* bit per key */
 	struct ty_yaml_place place[KEYS]; /* of the value */
 	char *base;
 };
 _Static_assert(KEYS <= 32, "a key is a bit of seen");
 
-#define FAIL(r, ...) ty_yaml_fail((r)->yaml, __VA_ARGS__)
-
-static int no_memory(struct reader *r)
+int ty_plan_no_memory(struct ty_yaml *y)
 {
-	FAIL(r, "out of memory");
+	ty_yaml_fail(y, "out of memory");
 	return -ENOMEM;
 }
 
-static int copy(struct reader *r, const char *text, char **ret)
+int ty_plan_copy(struct ty_yaml *y, const char *text, char **ret)
 {
 	*ret = strdup(text);
-	return *ret ? 0 : no_memory(r);
+	return *ret ? 0 : ty_plan_no_memory(y);
 }
 
-/* ---- variants ---- */
-
-static int read_words(struct reader *r, const char *what, struct ty_words *w)
-{
-	const char *text;
-	int rc = ty_yaml_list(r->yaml, what);
-	while (rc == 0 && (rc = ty_yaml_item(r->yaml, what, "a word", &text)) > 0)
-		rc = ty_words_add(w, text) < 0 ? no_memory(r) : 0;
-	return rc;
-}
-
-static int read_variable(void *arg, const char *key)
-{
-	struct reader *r = arg;
-	struct ty_words *env = &r->variant->env;
-	char q[TY_QUOTE], *pair, *name;
-	size_t len = strlen(key);
-	if (len == 0 || strchr(key, '='))
-		return FAIL(r, "env: '%s' is no name of a variable", ty_quote(q, key));
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], key, len) == 0 && env->v[i][len] == '=')
-			return FAIL(r, "env: '%s' is given twice", ty_quote(q, key));
-	int rc = copy(r, key, &name);
-	if (rc == 0)
-		rc = ty_yaml_next(r->yaml);
-	const char *value = rc < 0 ? NULL : ty_yaml_text(r->yaml, "env", "text, \"\" if it is empty");
-	if (rc == 0 && !value)
-		rc = -EINVAL;
-	if (rc == 0 && asprintf(&pair, "%s=%s", name, value) < 0)
-		rc = no_memory(r);
-	free(name);
-	if (rc == 0) {
-		rc = ty_words_add(env, pair) < 0 ? no_memory(r) : 0;
-		free(pair);
-	}
-	return rc;
-}
-
-bool ty_plan_name_good(const char *name)
-{
-	size_t n = strlen(name);
-	for (size_t i = 0; i < n; i++)
-		if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i]))
-			return false;
-	return n > 0 && n <= TY_PLAN_NAME_MAX;
-}
-
-static int read_name(struct reader *r)
-{
-	char q[TY_QUOTE];
-	const char *text = ty_yaml_text(r->yaml, "name", "the name of a variant");
-	if (!text)
-		return -EINVAL;
-	if (!ty_plan_name_good(text))
-		return FAIL(r, "name: expected letters, digits, '.', '_' and '-', at most %u, not '%s'",
-			    TY_PLAN_NAME_MAX, ty_quote(q, text));
-	for (size_t i = 0; i + 1 < r->plan->nvariants; i++)
-		if (strcmp(r->plan->variant[i].name, text) == 0)
-			return FAIL(r, "name: there are two variants '%s'", text);
-	return copy(r, text, &r->variant->name);
-}
-
-/* The file that tarry record will get, read now so that its mistakes are found now. */
-static int read_config(struct reader *r)
-{
-	struct ty_settings s;
-	char err[TY_ERR_MAX];
-	const char *text = ty_yaml_text(r->yaml, "config", "the name of a configuration for tarry record");
-	if (!text)
-		return -EINVAL;
-	ty_settings_default(&s);
-	if (ty_settings_read(&s, text, err) < 0)
-		return FAIL(r, "config: %s", err);
-	ty_settings_free(&s);
-	return copy(r, text, &r->variant->config);
-}
-
-static int unknown(struct reader *r, const char *what, const char *word, bool in_variant)
+int ty_plan_unknown(struct ty_yaml *y, const char *what, const char *word, bool in_variant)
 {
 	char q[TY_QUOTE], list[256] = "";
 	struct ty_nearest n = { word, NULL, SIZE_MAX };
@@ -181,67 +94,11 @@ static int unknown(struct reader *r, const char *what, const char *word, bool in
 		strcat(strcat(list, i ? ", " : ""), key);
 	}
 	if (n.best)
-		return FAIL(r, "unknown %s '%s'; did you mean '%s'?", what, ty_quote(q, word), n.best);
-	return FAIL(r, "unknown %s '%s'; the keys are %s", what, ty_quote(q, word), list);
+		return ty_yaml_fail(y, "unknown %s '%s'; did you mean '%s'?", what, ty_quote(q, word), n.best);
+	return ty_yaml_fail(y, "unknown %s '%s'; the keys are %s", what, ty_quote(q, word), list);
 }
 
-static int read_variant_pair(void *arg, const char *key)
-{
-	struct reader *r = arg;
-	size_t k = 0;
-	while (k < VARIANT_KEYS && strcmp(key, variant_keys[k]) != 0)
-		k++;
-	if (k == VARIANT_KEYS)
-		return unknown(r, "key of a variant", key, true);
-	if (r->variant_seen & 1u << k)
-		return FAIL(r, "%s: given twice", variant_keys[k]);
-	r->variant_seen |= 1u << k;
-	int rc = ty_yaml_next(r->yaml);
-	if (rc < 0)
-		return rc;
-	struct ty_yaml_place at = ty_yaml_here(r->yaml);
-	switch (k) {
-	case 0:
-		return read_name(r);
-	case 1:
-		return ty_yaml_mapping(r->yaml, "env", read_variable, r);
-	case 2:
-		return read_words(r, "arguments", &r->variant->arguments);
-	case 3:
-		rc = read_words(r, "command", &r->variant->command);
-		if (rc == 0 && r->variant->command.n == 0)
-			return ty_yaml_fail_at(r->yaml, at, "command: expected a program and its arguments");
-		return rc;
-	default:
-		return read_config(r);
-	}
-}
-
-static int read_variants(struct reader *r)
-{
-	int rc = ty_yaml_list(r->yaml, "variants");
-	while (rc == 0) {
-		rc = ty_yaml_next(r->yaml);
-		if (rc < 0 || ty_yaml_is_list_end(r->yaml))
-			break;
-		if (r->plan->nvariants == TY_PLAN_VARIANTS_MAX)
-			return FAIL(r, "variants: more than %u", TY_PLAN_VARIANTS_MAX);
-		struct ty_yaml_place at = ty_yaml_here(r->yaml);
-		void *more = realloc(r->plan->variant, (r->plan->nvariants + 1) * sizeof *r->plan->variant);
-		if (!more)
-			return no_memory(r);
-		r->plan->variant = more;
-		r->variant = &r->plan->variant[r->plan->nvariants++];
-		memset(r->variant, 0, sizeof *r->variant);
-		r->variant_seen = 0;
-		rc = ty_yaml_mapping(r->yaml, "variants", read_variant_pair, r);
-		if (rc == 0 && !r->variant->name)
-			return ty_yaml_fail_at(r->yaml, at, "variants: one has no name");
-	}
-	return rc;
-}
-
-/* ---- the other keys ---- */
+/* ---- values ---- */
 
 static int set_signal(struct reader *r, const struct key *k, const char *text)
 {
@@ -296,7 +153,7 @@ static int read_value(struct reader *r, const struct key *k)
 {
 	char q[TY_QUOTE];
 	if (k->type == VARIANTS)
-		return read_variants(r);
+		return ty_plan_variants(r->plan, r->yaml);
 	if (k->type == METRICS)
 		return read_metrics(r, k);
 	const char *text = ty_yaml_text(r->yaml, k->name, expected[k->type]);
@@ -304,9 +161,9 @@ static int read_value(struct reader *r, const struct key *k)
 		return -EINVAL;
 	switch (k->type) {
 	case SHELL:
-		return copy(r, text, (char **)((char *)r->plan + k->offset));
+		return ty_plan_copy(r->yaml, text, (char **)((char *)r->plan + k->offset));
 	case BASE:
-		return copy(r, text, &r->base);
+		return ty_plan_copy(r->yaml, text, &r->base);
 	case SIGNAL:
 		return set_signal(r, k, text);
 	case MEASURED:
@@ -326,7 +183,7 @@ static int read_pair(void *arg, const char *key)
 		if (strcmp(key, keys[i].name) == 0)
 			k = &keys[i];
 	if (!k)
-		return unknown(r, "key", key, false);
+		return ty_plan_unknown(r->yaml, "key", key, false);
 	if (r->seen & 1u << (k - keys))
 		return FAIL(r, "%s: given twice", k->name);
 	r->seen |= 1u << (k - keys);
@@ -435,14 +292,8 @@ int ty_plan_parse(struct ty_plan *p, const char *path, const char *text, size_t 
 
 void ty_plan_free(struct ty_plan *p)
 {
-	for (size_t i = 0; i < p->nvariants; i++) {
-		struct ty_variant *v = &p->variant[i];
-		free(v->name);
-		free(v->config);
-		ty_words_free(&v->env);
-		ty_words_free(&v->arguments);
-		ty_words_free(&v->command);
-	}
+	for (size_t i = 0; i < p->nvariants; i++)
+		ty_variant_free(&p->variant[i]);
 	free(p->variant);
 	free(p->load);
 	free(p->ready);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The experiment file, read: what varies, how one run goes, how many there are.
- * One row per key in plan.c; docs/man/tarry-experiment.1 documents each. */
+ * One row per key in plan.c and plan_variants.c; docs/man/tarry-experiment.1 documents each. */
 #ifndef TY_PLAN_H
 #define TY_PLAN_H
 
