@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads the experiment file (see plan.h) but for its variants, and checks what only
- * all keys together can say.  Runs in `tarry experiment`, before anything is started.  Must stay true: every mistake has its place, and a plan
- * that was read can be run as it is. */
+ * Reads the experiment file (see plan.h) but for its variants, and checks what
+ * only all keys together can say.  Runs in `tarry experiment`, before anything
+ * is started.  Must stay true: every mistake has its place, and a plan that was
+ * read can be run as it is. */
 #include "experiment/plan.h"
 
 #include <errno.h>
