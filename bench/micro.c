@@ -114,7 +114,7 @@ static void *sleeper(void *arg)
 }
 
 /* ---- grant ---- */
-#define GRANTS 5000
+#define GRANTS 2000
 static long waiters;
 static uint64_t hold_ns; /* after the last one came */
 static atomic_long asking, grants;

@@ -117,7 +117,7 @@ static enum entry enter(const struct ty_gate *g, struct ty_waiter *w, int *r)
 	} else {
 		ty_queue_add(&l, w);
 		if (crowd == TY_CROWD_NONE || (crowd == TY_CROWD_READERS && g->reader)) {
-			w->head = true;
+			ty_queue_head(&l, w);
 			entry = IS_HEAD;
 		}
 	}

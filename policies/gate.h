@@ -34,6 +34,9 @@ int ty_gate(const struct ty_gate *g);
 /* Its lock has been let go, or is about to be: unless a head is on its way, the order
  * picks one.  The object itself is not looked at. */
 void ty_gate_open(const void *object);
+/* Has its queue a head?  One that sleeps at the real lock may have it, and leave, before
+ * whoever unlocked goes on: then ty_gate_open would pick the one after it too early. */
+bool ty_gate_led(const void *object);
 
 /* ---- the queue before a gate: gate_queue.c; the bucket is locked ---- */
 
@@ -50,6 +53,8 @@ void ty_gate_promote(struct ty_locked *l, struct ty_waiter *w);
 /* The lock is that thread's now. */
 void ty_gate_owned(struct ty_locked *l, const void *object, uint32_t tid);
 
+/* A rule has operations of mutexes.  Written by the constructor only. */
+extern bool ty_gated;
 /* Called by ty_orders_start: put the gates into ty_grant and ty_first, if a rule
  * has operations of theirs. */
 void ty_gate_mutex_start(void);

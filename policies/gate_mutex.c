@@ -11,6 +11,8 @@
 #include "preload/grant.h"
 #include "preload/object.h"
 
+bool ty_gated;
+
 static int try_first(pthread_mutex_t *m)
 {
 	return TY_UNLIKELY(ty_queue_any(m)) ? EBUSY : ty_real.pthread_mutex_trylock(m);

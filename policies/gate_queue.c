@@ -24,7 +24,7 @@ void ty_gate_promote(struct ty_locked *l, struct ty_waiter *w)
 {
 	for (struct ty_waiter *e = NULL; (e = ty_queue_next(l, (const void *)w->object, e));)
 		e->moved = true;
-	w->head = true;
+	ty_queue_head(l, w);
 	atomic_store_explicit(&w->turn, 1, memory_order_release);
 	ty_real.syscall(SYS_futex, &w->turn, (long)FUTEX_WAKE_PRIVATE, 1L, NULL, NULL, 0L);
 }
@@ -64,6 +64,17 @@ void ty_gate_lead(struct ty_locked *l, const void *object)
 		last = w;
 	}
 	count_passed(l, last);
+}
+
+bool ty_gate_led(const void *object)
+{
+	struct ty_locked l;
+	if (!ty_queue_heads(object))
+		return false;
+	ty_queue_lock(&l, object);
+	bool led = has_head(&l, object);
+	ty_queue_unlock(&l);
+	return led;
 }
 
 void ty_gate_open(const void *object)

@@ -21,6 +21,7 @@ struct ty_bucket {
 	 * go with release: these pair. */
 	_Atomic uint32_t lock;
 	_Atomic uint32_t queued; /* changed under the lock, release; ty_queue_any acquires */
+	_Atomic uint32_t heads; /* of these, heads.  Likewise; a hint outside */
 	/* A gate's waiter that came while nobody was queued, is head and not in the list.
 	 * Set by CAS from NULL, release; whoever locks the bucket takes it into the list,
 	 * acquire, unless its thread takes it back by CAS before. */
@@ -36,12 +37,16 @@ static struct wiped {
 } __attribute__((aligned(TY_PAGE))) wiped;
 _Static_assert(sizeof wiped % TY_PAGE == 0, "whole pages");
 
+/* Fork wipes it, too.  Relaxed: see queue.h. */
+struct ty_gate_count ty_gate_count;
+
 static _Atomic uint32_t epochs;   /* outlives fork, so that a child's are new.  Relaxed */
 static _Atomic uint64_t arrivals; /* relaxed: taken under a bucket's lock, and compared within one bucket only */
 
 bool ty_queue_start(void)
 {
-	return ty_queue_weight_start() && madvise(&wiped, sizeof wiped, MADV_WIPEONFORK) == 0;
+	return ty_queue_weight_start() && madvise(&ty_gate_count, sizeof ty_gate_count, MADV_WIPEONFORK) == 0 &&
+	       madvise(&wiped, sizeof wiped, MADV_WIPEONFORK) == 0;
 }
 
 uint32_t ty_queue_epoch(void)
@@ -84,9 +89,14 @@ bool ty_queue_any(const void *object)
 	       atomic_load_explicit(&b->alone, memory_order_acquire) != NULL;
 }
 
-bool ty_queue_listed(const void *object)
+bool ty_queue_has_list(const void *object)
 {
 	return atomic_load_explicit(&bucket_of(object)->queued, memory_order_acquire) != 0;
+}
+
+bool ty_queue_heads(const void *object)
+{
+	return atomic_load_explicit(&bucket_of(object)->heads, memory_order_relaxed) != 0;
 }
 
 uint64_t ty_queue_mask(uint64_t mask)
@@ -175,6 +185,10 @@ static void link_waiter(struct ty_bucket *b, struct ty_waiter *w)
 	*(at ? &at->next : &b->first) = w;
 	*(w->next ? &w->next->prev : &b->last) = w;
 	atomic_fetch_add_explicit(&b->queued, 1, memory_order_release);
+	if (w->gate)
+		atomic_fetch_add_explicit(&ty_gate_count.listed, 1, memory_order_relaxed);
+	if (w->head)
+		atomic_fetch_add_explicit(&b->heads, 1, memory_order_relaxed);
 }
 
 void ty_queue_add(struct ty_locked *l, struct ty_waiter *w)
@@ -193,6 +207,16 @@ static void unlink_waiter(struct ty_bucket *b, struct ty_waiter *w)
 	*(w->next ? &w->next->prev : &b->last) = w->prev;
 	ty_queue_weigh(w->behind, false);
 	atomic_fetch_sub_explicit(&b->queued, 1, memory_order_release);
+	if (w->gate)
+		atomic_fetch_sub_explicit(&ty_gate_count.listed, 1, memory_order_relaxed);
+	if (w->head)
+		atomic_fetch_sub_explicit(&b->heads, 1, memory_order_relaxed);
+}
+
+void ty_queue_head(struct ty_locked *l, struct ty_waiter *w)
+{
+	w->head = true;
+	atomic_fetch_add_explicit(&l->bucket->heads, 1, memory_order_relaxed);
 }
 
 void ty_queue_remove(struct ty_locked *l, struct ty_waiter *w)

@@ -56,9 +56,19 @@ struct ty_waiter {
  * ordered against the waiter otherwise; exact for who is: the waiter is added
  * before it lets the mutex go, so who takes that mutex afterwards sees it. */
 bool ty_queue_any(const void *object);
-/* Is one of them in its list: more than one that is alone?  For a gate this is exact
- * for a thread that has had the bucket locked since it came to have the lock. */
-bool ty_queue_listed(const void *object);
+/* Is somebody in its list before a gate?  A hint; exact for a thread that found the
+ * list so when it had the bucket locked, until that one leaves. */
+bool ty_queue_has_list(const void *object);
+bool ty_queue_heads(const void *object); /* has that bucket's list a head?  A hint */
+/* How many that are before all gates.  Changed under a bucket's lock; here whoever found
+ * a list reads at least what he found.  Mostly nobody is there, and then this is all. */
+extern struct ty_gate_count {
+	_Atomic uint32_t listed;
+} __attribute__((aligned(TY_PAGE))) ty_gate_count; /* a page of its own */
+static inline bool ty_queue_listed(const void *object)
+{
+	return TY_UNLIKELY(atomic_load_explicit(&ty_gate_count.listed, memory_order_relaxed) != 0) && ty_queue_has_list(object);
+}
 
 /* A gate's waiter, NEW, becomes ALONE in its bucket and head without any lock, and
  * QUEUED as soon as the bucket is locked; false: others are there. */
@@ -80,6 +90,7 @@ void ty_queue_unlock(struct ty_locked *l);
 
 /* With the bucket locked. */
 void ty_queue_add(struct ty_locked *l, struct ty_waiter *w);    /* NEW or GRANTED -> QUEUED; seq 0: takes a new place */
+void ty_queue_head(struct ty_locked *l, struct ty_waiter *w);   /* QUEUED: becomes head */
 void ty_queue_remove(struct ty_locked *l, struct ty_waiter *w); /* QUEUED -> NEW; else nothing */
 /* What it waits for is held by another thread now. */
 void ty_queue_behind(struct ty_locked *l, struct ty_waiter *w, uint32_t tid);

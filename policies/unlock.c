@@ -15,27 +15,21 @@ static inline void before(const void *mutex)
 		ty_cond_was_missed();
 }
 
-/* Asked before: may somebody before its gate have it after the call? */
-static inline bool lets_go(const void *mutex)
+/* Asked before the call: who comes to an empty queue later is a head himself. */
+static inline bool opens(const void *mutex)
 {
-	return ty_gated && !ty_mutex_stays(mutex);
+	return ty_queue_listed(mutex) && !ty_mutex_stays(mutex) && !ty_gate_led(mutex);
 }
 
-static inline void after(const void *mutex)
-{
-	if (TY_UNLIKELY(ty_queue_listed(mutex)))
-		ty_gate_open(mutex);
-}
-
-#define UNLOCK(name, type)                     \
-	static int name##_(type *m)            \
-	{                                      \
-		before(m);                     \
-		bool opens = lets_go(m);       \
-		int r = ty_real.name(m);       \
-		if (TY_LIKELY(r == 0) && opens) \
-			after(m);              \
-		return r;                      \
+#define UNLOCK(name, type)                          \
+	static int name##_(type *m)                 \
+	{                                           \
+		before(m);                          \
+		bool open = opens(m);               \
+		int r = ty_real.name(m);            \
+		if (TY_UNLIKELY(open) && r == 0)    \
+			ty_gate_open(m);            \
+		return r;                           \
 	}
 UNLOCK(pthread_mutex_unlock, pthread_mutex_t)
 UNLOCK(__pthread_mutex_unlock, pthread_mutex_t)
@@ -49,8 +43,8 @@ int ty_unlock(pthread_mutex_t *m)
 
 void ty_unlock_inside(const pthread_mutex_t *m)
 {
-	if (lets_go(m))
-		after(m);
+	if (opens(m))
+		ty_gate_open(m);
 }
 
 void ty_unlock_install(void)

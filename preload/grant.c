@@ -5,7 +5,6 @@
 
 struct ty_real ty_grant;
 struct ty_first ty_first;
-bool ty_gated;
 
 #define SAME(to, name) TY_PUT(to, name, ty_real.name)
 

@@ -10,8 +10,6 @@
 
 #include "preload/real.h"
 
-#include <stdbool.h>
-
 #pragma GCC visibility push(hidden)
 
 extern struct ty_real ty_grant;
@@ -27,9 +25,6 @@ struct ty_first {
 	int (*mtx_trylock)(mtx_t *m);
 };
 extern struct ty_first ty_first;
-
-/* Mutexes may have gates: those who wait before one cannot be seen in the mutex. */
-extern bool ty_gated;
 
 /* Both become the real functions, which are resolved. */
 void ty_grant_start(void);

@@ -15,7 +15,7 @@
 /* Does somebody sleep on a mutex that the caller owns, or before its gate? */
 INLINE int mutex_waited(const pthread_mutex_t *m)
 {
-	return ty_mutex_contended(m) || (TY_UNLIKELY(ty_gated) && ty_queue_listed(m) && !ty_mutex_stays(m));
+	return ty_mutex_contended(m) || (ty_queue_listed(m) && !ty_mutex_stays(m));
 }
 
 #define WAITED(obj) ty_somebody_waits(TY_OBJ(obj), TY_OBJECT(obj)(obj).flags != 0)
@@ -49,8 +49,9 @@ INLINE int mutex_waited(const pthread_mutex_t *m)
 		return ty_grant.name(p);                                                          \
 	}
 #define RELEASES(name, type, waited, extra) RELEASES_AS(name, name, type, waited, waited, extra)
+#define ANY_GATE (atomic_load_explicit(&ty_gate_count.listed, memory_order_relaxed) != 0)
 #define RELEASES_MUTEX(name) \
-	RELEASES_AS(name, name, pthread_mutex_t, ty_gated || ty_mutex_contended(p), mutex_waited(p), 0)
+	RELEASES_AS(name, name, pthread_mutex_t, ANY_GATE || ty_mutex_contended(p), mutex_waited(p), 0)
 
 RELEASES_MUTEX(pthread_mutex_unlock)
 RELEASES_MUTEX(__pthread_mutex_unlock)

@@ -59,14 +59,29 @@ inline has_it() {
 	inside--
 }
 
-inline open() { /* two moments: another may come between them */
+inline led() {
+	i = 0;
+	do
+	:: i < CALLERS && !(listed[i] && head[i]) -> i++
+	:: i < CALLERS && listed[i] && head[i] -> opens = false; break
+	:: i == CALLERS -> break
+	od;
+	i = 0
+}
+
+inline open() { /* if it was found before that somebody is queued */
 	if
-	:: queued > 0 -> atomic { lock_bucket(); lead() }
+	:: opens -> atomic { lock_bucket(); lead() }
 	:: else
 	fi
 }
 
 inline unlock() {
+	opens = queued > 0; /* asked in time, and not again: others may come between any two of these moments */
+	if
+	:: opens -> atomic { lock_bucket(); led() }
+	:: else
+	fi;
 	if
 	:: true ->
 		locked = false;
@@ -94,7 +109,7 @@ inline ask() { /* in preload/ and gate_mutex.c */
 
 proctype caller(byte me) {
 	byte calls, i;
-	bool took, goto_on;
+	bool took, goto_on, opens;
 	do
 	:: calls < CALLS ->
 		calls++;
@@ -162,7 +177,7 @@ done:
  * from nowhere, but it unlocks like everybody. */
 proctype passer_by() {
 	byte i;
-	bool goto_on;
+	bool goto_on, opens;
 	atomic { !locked -> locked = true };
 	has_it();
 	unlock()

@@ -60,6 +60,7 @@ static inline void order_all(enum ty_order_kind order, uint64_t seed)
 	memset(&ty_order_conf, 0, sizeof ty_order_conf);
 	memset(&wiped, 0, sizeof wiped);
 	memset(&weights, 0, sizeof weights);
+	memset(&ty_gate_count, 0, sizeof ty_gate_count);
 	memset(pool, 0, sizeof pool);
 	memset(&ty_order_tls, 0, sizeof ty_order_tls);
 	ty_orders = &orders_memory;
