@@ -120,10 +120,10 @@ static int text_line(void *arg, const struct ty_line *l)
 
 static const char *text_tail(struct dump *d, uint32_t path)
 {
+	if (d->tail[path])
+		return d->tail[path];
 	char **tail = &d->tail[path];
 	size_t n;
-	if (*tail)
-		return *tail;
 	struct text_line to = { d, open_memstream(tail, &n) };
 	if (to.out) {
 		const char *kind = path_kind(&d->run.t.paths[path]);
