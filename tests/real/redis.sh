@@ -35,7 +35,7 @@ run() { # ID LOAD N DEPTH OPTIONS...: N requests, DEPTH of them at a time
 start --save "3600 1"
 run plain "set, as installed, bgsave" 60000 1 --processes 2
 start --appendonly yes --appendfsync always --save ""
-run always "set, appendfsync always" 20000 1 --top fdatasync --complete 0.999
+run always "set, appendfsync always" 40000 1 --top fdatasync --complete 0.999
 explain
 $PY -c '
 import json, sys
@@ -48,7 +48,7 @@ sys.exit(not ok)' < <("$TARRY" report --json "$STORE") || FAILED=1
 [ "$("$TARRY" report --by object --top 1000 "$STORE" | grep -c '^ *[0-9][0-9]* .* write  on tcp .* <- its peers$')" = 1 ] &&
 	good "by object: all connections of the service are one" || fail "by object: the connections of the service"
 start --appendonly yes --appendfsync always --save ""
-run pipelined "set, pipelines of 16, counted as batches" 64000 16 --top fdatasync --complete 0.999
+run pipelined "set, pipelines of 16, counted as batches" 320000 16 --top fdatasync --complete 0.999
 start --io-threads 2 --io-threads-do-reads yes --save ""
 run threads "set, io-threads 2" 20000 1
 exit $FAILED
