@@ -3,6 +3,7 @@
  * Numbers as people read them.  Runs in readers.  Must stay true: every number
  * carries its unit, and text from a recording cannot control a terminal. */
 #include "analyze/fmt.h"
+#include "analyze/put.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,10 +14,7 @@
 static char *decimal(char *to, uint64_t n)
 {
 	char digits[20];
-	size_t at = sizeof digits;
-	do
-		digits[--at] = (char)('0' + n % 10);
-	while (n /= 10);
+	size_t at = ty_put_digits(digits, n);
 	return mempcpy(to, digits + at, sizeof digits - at);
 }
 
@@ -28,7 +26,7 @@ static const char *scaled(char buf[TY_FMT], double x, const char *unit)
 		snprintf(buf, TY_FMT, "%.0f %s", x, unit);
 		return buf;
 	}
-	/* printf takes five times as long for a double, and a dump is mostly this */
+	/* not by printf: a dump has one in every line */
 	uint64_t n = (uint64_t)(a * scale + 0.5);
 	char *to = buf;
 	if (x < 0)

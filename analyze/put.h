@@ -8,14 +8,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The digits of x, at the end of a buffer; returns where they begin. */
+static inline size_t ty_put_digits(char digits[20], uint64_t x)
+{
+	size_t at = 20;
+	do
+		digits[--at] = (char)('0' + x % 10);
+	while (x /= 10);
+	return at;
+}
+
 /* Decimal, in at least `width` places, the first of them `fill`. */
 static inline void ty_put_wide(FILE *out, uint64_t x, unsigned width, char fill)
 {
 	char digits[20];
-	size_t at = sizeof digits;
-	do
-		digits[--at] = (char)('0' + x % 10);
-	while (x /= 10);
+	size_t at = ty_put_digits(digits, x);
 	for (size_t n = sizeof digits - at; n < width; n++)
 		putc_unlocked(fill, out);
 	fwrite(digits + at, 1, sizeof digits - at, out);
